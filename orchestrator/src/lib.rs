@@ -3,3 +3,6 @@
 //! Read in the order in which a call passes: `agent_service` → `session` → `run` → `call`.
 
 pub mod run;
+
+pub mod artifacts;
+pub mod journal;
