@@ -1,5 +1,7 @@
-//! The wire contract: generated from the `.proto` files beside this crate, and the size limits that
-//! every server and client sets. Nothing here decides anything.
+//! The wire contract: generated from the `.proto` files beside this crate, the size limits that every
+//! server and client sets, and which partition a session lies in. Nothing here decides anything.
+
+use sha2::{Digest as _, Sha256};
 
 /// `callboard.tool.v1`: what a tool service implements.
 #[allow(
@@ -81,4 +83,36 @@ pub mod reason {
     pub const OUTCOME_GONE: &str = "OUTCOME_GONE";
     /// The service does not offer the tool.
     pub const UNKNOWN_TOOL: &str = "UNKNOWN_TOOL";
+}
+
+/// Partitions of a deployment, fixed where its journal is first opened.
+pub const PARTITIONS: u32 = 256;
+
+/// The partition of a session: the first eight bytes of SHA-256 over its id, big endian, modulo
+/// `count`; 0 if `count` is. Every process must agree on it, for ever.
+pub fn partition_of(session: &str, count: u32) -> u32 {
+    let digest = Sha256::digest(session.as_bytes());
+    let head = digest.iter().take(8).fold(0_u64, |head, byte| head << 8 | u64::from(*byte));
+    u32::try_from(head.checked_rem(u64::from(count)).unwrap_or(0)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PARTITIONS, partition_of};
+
+    /// Worked out with `hashlib`:
+    /// `int.from_bytes(sha256(s.encode()).digest()[:8], "big") % count`.
+    #[test]
+    fn partitions_are_as_another_language_computes_them() {
+        for (session, count, partition) in [
+            ("", PARTITIONS, 20),
+            ("0191f6a4-7b1e-7c3d-9a55-1f2e3d4c5b6a", PARTITIONS, 0),
+            ("018f2c3e-0000-7000-8000-000000000000", PARTITIONS, 41),
+            ("018f2c3e-0000-7000-8000-000000000000", 7, 4),
+            ("会话", PARTITIONS, 64),
+        ] {
+            assert_eq!(partition_of(session, count), partition, "{session} of {count}");
+        }
+        assert_eq!(partition_of("anything", 0), 0);
+    }
 }
