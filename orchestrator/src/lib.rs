@@ -4,5 +4,8 @@
 
 pub mod run;
 
+pub mod call;
+pub mod catalog;
+
 pub mod artifacts;
 pub mod journal;
