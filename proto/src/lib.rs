@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 #[allow(
     clippy::all,
     clippy::pedantic,
+    clippy::restriction,
     missing_docs,
     unreachable_pub,
     rustdoc::invalid_html_tags,
@@ -20,6 +21,7 @@ pub mod tool {
 #[allow(
     clippy::all,
     clippy::pedantic,
+    clippy::restriction,
     missing_docs,
     unreachable_pub,
     rustdoc::invalid_html_tags,
@@ -33,6 +35,7 @@ pub mod agent {
 #[allow(
     clippy::all,
     clippy::pedantic,
+    clippy::restriction,
     missing_docs,
     unreachable_pub,
     rustdoc::invalid_html_tags,
