@@ -78,6 +78,18 @@ pub enum Effect {
     Network,
 }
 
+impl Effect {
+    /// As policies name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Execute => "execute",
+            Self::Network => "network",
+        }
+    }
+}
+
 /// Relative price of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cost {

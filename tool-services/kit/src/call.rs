@@ -53,6 +53,21 @@ pub(crate) enum Glimpse {
 }
 
 impl Call {
+    /// A call whose glimpses nobody hears.
+    pub(crate) fn new(facts: Facts, deadline: Instant) -> Self {
+        Self::telling(facts, deadline, broadcast::Sender::new(1))
+    }
+
+    /// A call that tells how far it is.
+    pub(crate) fn telling(
+        facts: Facts,
+        deadline: Instant,
+        glimpses: broadcast::Sender<Glimpse>,
+    ) -> Self {
+        let (cancellation, held) = (CancellationToken::new(), Mutex::default());
+        Self { facts, deadline, cancellation, glimpses, held }
+    }
+
     /// Id of the call and its idempotency key, unique within its session.
     pub fn id(&self) -> &str {
         &self.facts.id

@@ -1,15 +1,22 @@
-//! A service: its name, its version and its tools.
+//! A service: its name, its version and its tools. Whether they are well described is checked in
+//! `descriptor.rs` when the service starts.
 
 use std::sync::Arc;
 
-use crate::Tool;
+use callboard_proto::tool as wire;
+
+use crate::{
+    Tool,
+    descriptor::{self, DescriptorError},
+    served::{Served, Typed},
+};
 
 /// A set of tools that is served together, as one process.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Service {
     name: String,
     version: String,
-    tools: Vec<String>,
+    tools: Vec<(Arc<dyn Served>, serde_json::Value)>,
 }
 
 impl Service {
@@ -21,8 +28,8 @@ impl Service {
     /// Adds a tool.
     #[must_use]
     pub fn tool<T: Tool>(mut self, tool: T) -> Self {
-        let tool = Arc::new(tool);
-        self.tools.push(tool.about().name);
+        let schema = descriptor::schema::<T::Args>();
+        self.tools.push((Arc::new(Typed::new(tool)), schema));
         self
     }
 
@@ -34,5 +41,17 @@ impl Service {
     /// The service's version.
     pub fn version(&self) -> &str {
         &self.version
+    }
+
+    /// What the service says about itself on the wire.
+    ///
+    /// # Errors
+    /// A [`DescriptorError`] names the first tool that is badly described.
+    pub fn describe(&self) -> Result<wire::DescribeResponse, DescriptorError> {
+        descriptor::service(self)
+    }
+
+    pub(crate) fn tools(&self) -> impl Iterator<Item = (&Arc<dyn Served>, &serde_json::Value)> {
+        self.tools.iter().map(|(tool, schema)| (tool, schema))
     }
 }
