@@ -38,13 +38,21 @@ const GATHER: Duration = Duration::from_millis(200);
 /// Time for one message to the collector, with its repeats.
 const SEND_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often metrics are sent.
-const METRICS_EVERY: Duration = Duration::from_secs(60);
+const METRICS_EVERY: Duration = Duration::from_mins(1);
 
 /// Puts ended spans into the queue.
 #[derive(Debug)]
 pub(crate) struct Processor {
     queue: mpsc::Sender<SpanData>,
     dropped: Arc<AtomicU64>,
+}
+
+impl Processor {
+    /// What goes in comes out of the receiver, `capacity` at a time.
+    pub(crate) fn new(capacity: usize) -> (Self, mpsc::Receiver<SpanData>) {
+        let (queue, spans) = mpsc::channel(capacity);
+        (Self { queue, dropped: Arc::default() }, spans)
+    }
 }
 
 impl SpanProcessor for Processor {
@@ -106,8 +114,7 @@ impl Exporter {
         reader: SharedReader,
     ) -> Result<(Processor, Self), Error> {
         let runtime = Handle::try_current().map_err(|_| Error::NoRuntime)?;
-        let (queue, spans) = mpsc::channel(QUEUE);
-        let dropped = Arc::new(AtomicU64::new(0));
+        let (processor, spans) = Processor::new(QUEUE);
         let mut span_exporter = SpanExporter::builder()
             .with_tonic()
             .with_endpoint(endpoint)
@@ -130,11 +137,11 @@ impl Exporter {
             span_exporter,
             metric_exporter,
             reader,
-            dropped: Arc::clone(&dropped),
+            dropped: Arc::clone(&processor.dropped),
             is_away: false,
         };
         let task = runtime.spawn(sending.run(closing.clone()));
-        Ok((Processor { queue, dropped }, Self { closing, task }))
+        Ok((processor, Self { closing, task }))
     }
 
     /// Sends what waits, then the metrics, and ends the task. Whoever awaits sets the time limit;
@@ -237,3 +244,6 @@ impl Sending {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,11 +20,7 @@ use opentelemetry_sdk::{
 };
 use tokio::time;
 use tracing::{Dispatch, level_filters::LevelFilter, warn};
-use tracing_subscriber::{
-    Layer, Registry,
-    filter::{ParseError, filter_fn},
-    layer::SubscriberExt,
-};
+use tracing_subscriber::{Layer, Registry, filter::filter_fn, layer::SubscriberExt};
 
 use crate::{
     config::Config,
@@ -44,14 +40,12 @@ const LOG_LIMIT: Duration = Duration::from_millis(500);
 /// Why telemetry could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// `level` is no level and no list of directives.
-    #[error("the log level {level:?} is neither a level nor a list such as info,callboard=debug")]
-    Level {
-        /// What was given.
-        level: String,
-        /// What is wrong with it.
-        source: ParseError,
-    },
+    /// Part of `level` is neither a level nor `TARGET=LEVEL`.
+    #[error(
+        "the log level {0:?} is none of off, error, warn, info, debug, trace, nor TARGET=LEVEL \
+         such as callboard=debug"
+    )]
+    Level(String),
     /// `sample` is no share.
     #[error("telemetry.sample is {0}, and must be between 0 and 1")]
     Sample(f64),
@@ -146,8 +140,7 @@ pub(crate) fn assemble(
     if !(0.0..=1.0).contains(&config.sample) {
         return Err(Error::Sample(config.sample));
     }
-    let levels = Levels::parse(&config.level)
-        .map_err(|source| Error::Level { level: config.level.clone(), source })?;
+    let levels = Levels::parse(&config.level).map_err(Error::Level)?;
     let origin = Origin { role: role.to_owned(), instance: instance.to_owned() };
     let lines_dropped = Arc::new(AtomicU64::new(0));
     let dropped = Arc::clone(&lines_dropped);
@@ -177,7 +170,7 @@ pub(crate) fn assemble(
 
 /// The subscriber: spans to OpenTelemetry, events to the logs. Each has its own filter, known once
 /// for each place in the code, so what neither wants costs nothing.
-fn dispatch(tracer: SdkTracer, log_layer: Option<LogLayer>, levels: Levels) -> Dispatch {
+pub(crate) fn dispatch(tracer: SdkTracer, log_layer: Option<LogLayer>, levels: Levels) -> Dispatch {
     let spans = tracing_opentelemetry::layer()
         .with_tracer(tracer)
         .with_context_activation(false)
@@ -187,11 +180,11 @@ fn dispatch(tracer: SdkTracer, log_layer: Option<LogLayer>, levels: Levels) -> D
         .with_level(false)
         .with_target(false)
         .with_filter(filter_fn(is_traced).with_max_level_hint(LevelFilter::INFO));
-    let log_layer = log_layer.map(|layer| {
-        let most = levels.most();
-        layer.with_filter(filter_fn(move |of| levels.wants(of)).with_max_level_hint(most))
-    });
-    Dispatch::new(Registry::default().with(spans).with(log_layer))
+    let registry = Registry::default().with(spans);
+    let Some(log_layer) = log_layer else { return Dispatch::new(registry) };
+    let most = levels.most();
+    let wanted = filter_fn(move |of| levels.wants(of)).with_max_level_hint(most);
+    Dispatch::new(registry.with(log_layer.with_filter(wanted)))
 }
 
 /// What every span and figure says about its process.

@@ -181,3 +181,6 @@ fn known(method: &Method) -> &'static str {
         _ => "_OTHER",
     }
 }
+
+#[cfg(test)]
+mod tests;

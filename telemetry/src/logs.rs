@@ -64,21 +64,24 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogLayer {
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
-        let ids = context.event_span(event).and_then(|span| self.ids(span));
-        let metadata = event.metadata();
+        let ids = context.event_span(event).and_then(|span| self.ids(&span));
+        let (level, target) = (*event.metadata().level(), event.metadata().target());
         self.lines.send(writer::Lines {
-            human: self.lines.is_stderr().then(|| line::human(metadata, &fields, ids.as_ref())),
+            human: self
+                .lines
+                .is_stderr()
+                .then(|| line::human(level, target, &fields, ids.as_ref())),
             json: self
                 .lines
                 .is_file()
-                .then(|| line::json(&self.origin, metadata, &fields, ids.as_ref())),
+                .then(|| line::json(&self.origin, level, target, &fields, ids.as_ref())),
         });
     }
 }
 
 impl LogLayer {
     /// Trace and span id of the innermost span that has them.
-    fn ids<'a, S: LookupSpan<'a>>(&self, span: SpanRef<'a, S>) -> Option<line::Ids> {
+    fn ids<'a, S: LookupSpan<'a>>(&self, span: &SpanRef<'a, S>) -> Option<line::Ids> {
         let dispatch = self.dispatch.get()?.upgrade()?;
         span.scope().find_map(|span| {
             let context = get_otel_context(&span.id(), &dispatch)?;
@@ -87,3 +90,6 @@ impl LogLayer {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -185,3 +185,64 @@ pub(crate) fn rpc_request(service: &'static str, method: &str, status: i64, dura
 pub(crate) fn spans_dropped(reason: &'static str, count: u64) {
     with(|i| i.spans_dropped.add(count, &[KeyValue::new(names::REASON, reason)]));
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use crate::{Config, init::assemble};
+
+    /// The process has one set of instruments, so this is the one test that installs them.
+    #[test]
+    fn what_is_counted_can_be_read_as_text() {
+        let config = Config { stderr: false, ..Config::default() };
+        let (telemetry, instruments, _dispatch) = assemble("gateway", "g-1", &config).unwrap();
+        super::install(instruments);
+        super::run_started();
+        super::run_started();
+        super::run_ended("completed", Duration::from_millis(30), 2);
+        super::tool_call("calculate", "ok", Duration::from_millis(3));
+        super::tool_call("calculate", "ok", Duration::from_millis(300));
+        super::attempt("calculator", "answered", Duration::from_millis(2));
+        super::model_call("offline", Duration::from_secs(1), Some("unavailable"));
+        super::model_tokens("offline", 100, 7);
+        super::tool_started();
+        super::tool_ended("calculate", "internal", Duration::from_micros(400));
+        super::approval("approved", Duration::from_secs(20));
+        super::journal_append(5, Duration::from_micros(90));
+        super::sessions_resident(4);
+        super::partitions_owned(256);
+        super::instances_live("tool", 3);
+        super::discovery_confirmed(true);
+        super::stream_opened();
+        super::stream_closed(Some("slow"));
+        let text = telemetry.metrics_text();
+        for line in [
+            "callboard_runs_total{callboard_status=\"completed\"} 1",
+            "callboard_runs_active 1",
+            "callboard_run_duration_seconds_bucket{callboard_status=\"completed\",le=\"0.05\"} 1",
+            "callboard_run_duration_seconds_bucket{callboard_status=\"completed\",le=\"0.025\"} 0",
+            "callboard_run_steps_sum{callboard_status=\"completed\"} 2",
+            "callboard_tool_call_duration_seconds_count{callboard_status=\"ok\",gen_ai_tool_name=\"calculate\"} 2",
+            "callboard_attempt_duration_seconds_count{callboard_service=\"calculator\",callboard_status=\"answered\"} 1",
+            "callboard_tool_active 0",
+            "callboard_approval_wait_seconds_sum{callboard_decision=\"approved\"} 20",
+            "callboard_journal_events_total 5",
+            "callboard_sessions_resident 4",
+            "callboard_partitions_owned 256",
+            "callboard_discovery_instances{callboard_role=\"tool\"} 3",
+            "callboard_discovery_confirmed_ratio 1",
+            "callboard_streams_open 0",
+            "callboard_streams_cut_total{callboard_reason=\"slow\"} 1",
+            "callboard_telemetry_lines_dropped_total 0",
+            "gen_ai_client_token_usage_sum{gen_ai_operation_name=\"chat\",gen_ai_request_model=\"offline\",gen_ai_token_type=\"output\"} 7",
+            "gen_ai_client_operation_duration_seconds_count{error_type=\"unavailable\",gen_ai_operation_name=\"chat\",gen_ai_request_model=\"offline\"} 1",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}");
+        }
+        assert!(text.contains("service_instance_id=\"g-1\""));
+        let memory = text.lines().find(|line| line.starts_with("process_memory_usage_bytes "));
+        let bytes: f64 = memory.unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+        assert!(bytes > 1_000_000.0, "{bytes}");
+    }
+}

@@ -14,8 +14,8 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 use crate::names;
 
 /// gRPC statuses that are the server's own fault:
-/// <https://opentelemetry.io/docs/specs/semconv/rpc/grpc/>. UNKNOWN, DEADLINE_EXCEEDED,
-/// UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS.
+/// <https://opentelemetry.io/docs/specs/semconv/rpc/grpc/>. `UNKNOWN`, `DEADLINE_EXCEEDED`,
+/// `UNIMPLEMENTED`, `INTERNAL`, `UNAVAILABLE`, `DATA_LOSS`.
 const FAULTS: [i64; 6] = [2, 4, 12, 13, 14, 15];
 
 /// Body of an answer that is traced to its end. Dropping it ends the span.

@@ -6,7 +6,7 @@ use std::fmt::{self, Write as _};
 use opentelemetry::trace::{SpanId, TraceId};
 use serde_json::{Map, Number, Value, json};
 use tracing::{
-    Level, Metadata,
+    Level,
     field::{Field, Visit},
 };
 use tracing_subscriber::fmt::{
@@ -15,7 +15,7 @@ use tracing_subscriber::fmt::{
 };
 
 /// Bytes of one value that are kept.
-const VALUE: usize = 8 * 1024;
+pub(super) const VALUE: usize = 8 * 1024;
 /// Hex digits of the trace id that people are shown; the file has all of them.
 const SHORT: usize = 8;
 
@@ -41,10 +41,10 @@ pub(super) struct Fields {
 }
 
 /// `2026-11-30T12:00:00.000000Z  INFO target: message key=value trace=0af76519`
-pub(super) fn human(metadata: &Metadata<'_>, fields: &Fields, ids: Option<&Ids>) -> String {
+pub(super) fn human(level: Level, target: &str, fields: &Fields, ids: Option<&Ids>) -> String {
     let mut line = now();
     // Writing to a `String` cannot fail, here and below.
-    let _ = write!(line, " {:>5} {}: ", metadata.level().as_str(), metadata.target());
+    let _ = write!(line, " {:>5} {target}: ", level.as_str());
     escape(&mut line, &fields.message);
     for (name, value) in &fields.rest {
         let _ = write!(line, " {name}=");
@@ -70,17 +70,18 @@ pub(super) fn human(metadata: &Metadata<'_>, fields: &Fields, ids: Option<&Ids>)
 /// a span `trace_id` and `span_id`.
 pub(super) fn json(
     origin: &Origin,
-    metadata: &Metadata<'_>,
+    level: Level,
+    target: &str,
     fields: &Fields,
     ids: Option<&Ids>,
 ) -> String {
     let mut object = json!({
         "ts": now(),
-        "level": level(*metadata.level()),
+        "level": name(level),
         "role": origin.role,
         "instance": origin.instance,
         "pid": std::process::id(),
-        "target": metadata.target(),
+        "target": target,
         "message": fields.message,
         "fields": fields.rest,
     });
@@ -99,7 +100,7 @@ fn now() -> String {
     text
 }
 
-fn level(level: Level) -> &'static str {
+fn name(level: Level) -> &'static str {
     match level {
         Level::ERROR => "error",
         Level::WARN => "warn",
@@ -177,5 +178,49 @@ impl Visit for Fields {
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.put(field, cut(&format!("{value:?}")).into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Fields, escape, human};
+
+    /// What stands after the time.
+    fn line(message: &str, fields: serde_json::Value) -> String {
+        let serde_json::Value::Object(rest) = fields else { unreachable!("an object") };
+        let fields = Fields { message: message.to_owned(), rest };
+        let line = human(tracing::Level::INFO, "callboard_x", &fields, None);
+        line.split_once("Z ").unwrap().1.to_owned()
+    }
+
+    #[test]
+    fn a_line_for_people_is_one_line() {
+        let rows = [
+            (
+                "run ended",
+                json!({"status": "ok", "steps": 3}),
+                " INFO callboard_x: run ended status=ok steps=3\n",
+            ),
+            ("it's \"so\"", json!({}), " INFO callboard_x: it's \"so\"\n"),
+            ("a\nb\u{1b}[31m", json!({}), " INFO callboard_x: a\\nb\\u{1b}[31m\n"),
+            (
+                "m",
+                json!({"path": "a b", "empty": ""}),
+                " INFO callboard_x: m path=\"a b\" empty=\"\"\n",
+            ),
+            ("m", json!({"x": "1\n2 INFO fake"}), " INFO callboard_x: m x=\"1\\n2 INFO fake\"\n"),
+        ];
+        for (message, fields, expected) in rows {
+            assert_eq!(line(message, fields), expected);
+        }
+    }
+
+    #[test]
+    fn text_of_any_script_stays_readable() {
+        let mut text = String::new();
+        escape(&mut text, "读取 é \u{202e}");
+        assert_eq!(text, "读取 é \\u{202e}");
     }
 }

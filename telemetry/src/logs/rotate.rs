@@ -45,6 +45,14 @@ impl RotatingFile {
         Err(io::Error::other(format!("{SLOTS} processes of role {role} log here already")))
     }
 
+    /// A file on a disk without space.
+    #[cfg(test)]
+    pub(super) fn full_disk(folder: &Path) -> Self {
+        let mut file = Self::open(folder, "full").unwrap();
+        file.file = private().open("/dev/full").unwrap();
+        file
+    }
+
     fn append(path: PathBuf, lock: File) -> io::Result<Self> {
         let file = private().append(true).open(&path)?;
         let written = file.metadata()?.len();
@@ -89,4 +97,71 @@ fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.create(true).write(true).mode(0o600);
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
+    use super::RotatingFile;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name());
+        let mut names: Vec<String> = files.map(|name| name.into_string().unwrap()).collect();
+        names.retain(|name| name.contains(".jsonl"));
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn five_files_are_kept_and_no_line_is_torn() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = RotatingFile::open(folder.path(), "gateway").unwrap();
+        file.limit = 30;
+        for number in 0..100 {
+            file.write(format!("line {number:04}\n").as_bytes()).unwrap();
+        }
+        let kept = [
+            "gateway.jsonl",
+            "gateway.jsonl.1",
+            "gateway.jsonl.2",
+            "gateway.jsonl.3",
+            "gateway.jsonl.4",
+        ];
+        assert_eq!(names(folder.path()), kept);
+        // Three lines of ten bytes fill a file; the last holds the hundredth alone.
+        let mut expected = 100;
+        for (name, lines) in kept.iter().zip([1, 3, 3, 3, 3]) {
+            let text = fs::read_to_string(folder.path().join(name)).unwrap();
+            let first = expected - lines;
+            let whole: Vec<_> = (first..expected).map(|n| format!("line {n:04}\n")).collect();
+            assert_eq!(text, whole.concat(), "{name}");
+            expected = first;
+        }
+    }
+
+    #[test]
+    fn a_line_longer_than_a_file_is_written_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = RotatingFile::open(folder.path(), "gateway").unwrap();
+        file.limit = 5;
+        file.write(b"longer than five\n").unwrap();
+        file.write(b"next\n").unwrap();
+        assert_eq!(fs::read(folder.path().join("gateway.jsonl.1")).unwrap(), b"longer than five\n");
+    }
+
+    #[test]
+    fn a_restart_appends_and_a_second_process_gets_its_own_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let logs = folder.path().join("deep/logs");
+        RotatingFile::open(&logs, "gateway").unwrap().write(b"before\n").unwrap();
+        let mut first = RotatingFile::open(&logs, "gateway").unwrap();
+        let mut second = RotatingFile::open(&logs, "gateway").unwrap();
+        first.write(b"after\n").unwrap();
+        second.write(b"other\n").unwrap();
+        assert_eq!(names(&logs), ["gateway-2.jsonl", "gateway.jsonl"]);
+        assert_eq!(fs::read(logs.join("gateway.jsonl")).unwrap(), b"before\nafter\n");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&logs), mode(&logs.join("gateway.jsonl"))), (0o700, 0o600));
+    }
 }

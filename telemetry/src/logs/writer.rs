@@ -110,3 +110,43 @@ fn run(inbox: &Receiver<Message>, mut file: Option<RotatingFile>, dropped: &Atom
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{Arc, atomic::Ordering, mpsc::sync_channel},
+        time::Duration,
+    };
+
+    use tokio::time;
+
+    use crate::logs::rotate::RotatingFile;
+
+    use super::{Lines, Sender, spawn};
+
+    fn line() -> Lines {
+        Lines { human: None, json: Some("{}\n".to_owned()) }
+    }
+
+    #[test]
+    fn a_line_that_finds_the_queue_full_is_dropped_and_counted() {
+        let (queue, _inbox) = sync_channel(2);
+        let dropped = Arc::default();
+        let sender = Sender { queue, dropped, is_stderr: false, is_file: true };
+        for _ in 0..5 {
+            sender.send(line());
+        }
+        assert_eq!(sender.dropped.load(Ordering::Relaxed), 3);
+    }
+
+    #[tokio::test]
+    async fn lines_for_a_full_disk_are_counted_and_stop_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = RotatingFile::full_disk(folder.path());
+        let (sender, writer) = spawn(Some(file), false, Arc::default()).unwrap();
+        sender.send(line());
+        sender.send(line());
+        time::timeout(Duration::from_secs(10), writer.flush()).await.unwrap();
+        assert_eq!(sender.dropped.load(Ordering::Relaxed), 2);
+    }
+}
