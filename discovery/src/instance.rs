@@ -126,40 +126,25 @@ pub struct Instance {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn calculator() -> Instance {
-        Instance {
-            id: "calculator-0011aabb".into(),
-            role: Role::Tool,
-            team: "default".into(),
-            name: "calculator".into(),
-            address: Address::Unix("/run/c.sock".into()),
-            version: "0.1.0".into(),
-            zone: "eu-1".into(),
-            capacity: 64,
-            state: State::Serving,
-            descriptors: "9f2c".into(),
-            incarnation: "i-1".into(),
-            store: "s-1".into(),
-            workspaces: vec!["w-1".into()],
-            pid: 4242,
-        }
-    }
+    use crate::testing::instance;
 
     #[test]
     fn the_stored_form_is_pinned() {
         let stored = r#"{"id":"calculator-0011aabb","role":"tool","team":"default","name":"calculator","address":"unix:/run/c.sock","version":"0.1.0","zone":"eu-1","capacity":64,"state":"serving","descriptors":"9f2c","incarnation":"i-1","store":"s-1","workspaces":["w-1"],"pid":4242}"#;
-        assert_eq!(serde_json::to_string(&calculator()).unwrap(), stored);
-        assert_eq!(serde_json::from_str::<Instance>(stored).unwrap(), calculator());
+        assert_eq!(serde_json::to_string(&instance("calculator-0011aabb")).unwrap(), stored);
+        assert_eq!(
+            serde_json::from_str::<Instance>(stored).unwrap(),
+            instance("calculator-0011aabb")
+        );
     }
 
     #[test]
     fn a_record_of_another_release_is_read() {
         let stored = r#"{"id":"x","role":"gateway","team":"t","name":"gateway","address":"tcp:h:1","version":"9","state":"draining","incarnation":"i","later":{"unknown":true}}"#;
-        let instance: Instance = serde_json::from_str(stored).unwrap();
-        assert_eq!(instance.state, State::Draining);
-        assert_eq!((instance.capacity, instance.pid, instance.zone.as_str()), (0, 0, ""));
-        assert!(instance.workspaces.is_empty());
+        let read: Instance = serde_json::from_str(stored).unwrap();
+        assert_eq!(read.state, State::Draining);
+        assert_eq!((read.capacity, read.pid, read.zone.as_str()), (0, 0, ""));
+        assert!(read.workspaces.is_empty());
     }
 
     #[test]

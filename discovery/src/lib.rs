@@ -6,10 +6,14 @@
 //! the registrant holds, `transport.rs` who may call whom.
 
 mod address;
-mod error;
 mod instance;
+mod error;
 mod lease;
+mod claims;
+mod directory;
 mod private_folder;
+#[cfg(test)]
+mod testing;
 pub mod transport;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
@@ -19,6 +23,7 @@ use tokio::sync::watch;
 
 pub use self::{
     address::{Address, ParseAddressError},
+    claims::preferred_owner,
     error::Error,
     instance::{Instance, InstanceId, Role, State},
     lease::Registration,
@@ -130,8 +135,10 @@ impl std::fmt::Debug for Login {
 /// no etcd member answers, [`Error::Denied`] if it refuses the login.
 pub async fn connect(config: Config) -> Result<Arc<dyn Discovery>, Error> {
     match config {
-        Config::Directory { path } => private_folder::create(&path)?,
-        Config::Etcd { .. } => {}
+        Config::Directory { path } => Ok(directory::connect(&path).await?),
+        Config::Etcd { .. } => Err(Error::Setting {
+            key: "discovery",
+            reason: "no etcd backend is built in".to_owned(),
+        }),
     }
-    Err(Error::Setting { key: "discovery", reason: "no backend is built in".to_owned() })
 }

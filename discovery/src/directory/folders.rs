@@ -1,0 +1,117 @@
+//! What lies where in the directory's folder:
+//! `instances/<id>.json` the record, `instances/<id>.lock` held while its process lives,
+//! `partitions/owners.json` who claimed what, `partitions/owners.lock` held while that is changed.
+//! Names that start with a dot are files being written. Sockets lie beside both folders. Next is
+//! `lock.rs`.
+
+use std::{
+    fs, io,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{Error, FolderError, InstanceId, private_folder};
+
+/// A record is some hundred bytes; whoever puts a huge file there is not believed.
+const MAX_RECORD: u64 = 1024 * 1024;
+
+#[derive(Debug)]
+pub(super) struct Folders {
+    pub(super) root: PathBuf,
+    pub(super) instances: PathBuf,
+    pub(super) partitions: PathBuf,
+}
+
+impl Folders {
+    pub(super) fn new(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            instances: root.join("instances"),
+            partitions: root.join("partitions"),
+        }
+    }
+
+    /// Makes what is missing and checks that all of it is ours alone.
+    pub(super) fn create(&self) -> Result<(), FolderError> {
+        [&self.root, &self.instances, &self.partitions]
+            .into_iter()
+            .try_for_each(|folder| private_folder::create(folder))
+    }
+
+    pub(super) fn record(&self, id: &InstanceId) -> PathBuf {
+        self.instances.join(format!("{id}.json"))
+    }
+
+    pub(super) fn lock(&self, id: &InstanceId) -> PathBuf {
+        self.instances.join(format!("{id}.lock"))
+    }
+
+    pub(super) fn owners(&self) -> PathBuf {
+        self.partitions.join("owners.json")
+    }
+
+    pub(super) fn owners_lock(&self) -> PathBuf {
+        self.partitions.join("owners.lock")
+    }
+}
+
+/// An id becomes a file name here.
+pub(super) fn check_id(id: &InstanceId) -> Result<(), Error> {
+    let text = id.as_str();
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if text.is_empty() || text.len() > 200 || text.starts_with('.') || !text.bytes().all(is_name) {
+        let reason = format!(
+            "`{text}` is no instance id: 1 to 200 letters, digits, `-`, `_` or `.` are wanted"
+        );
+        return Err(Error::Setting { key: "instance id", reason });
+    }
+    Ok(())
+}
+
+/// Replaces a file in one step: readers see the old text or the new one. It is not synced: what it
+/// says is worth nothing after the machine went down.
+pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+    let fail = |source| Error::Io { action: "write", path: path.to_owned(), source };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let draft = path.with_file_name(format!(".{name}.{:08x}", fastrand::u32(..)));
+    let written = (|| {
+        let text = serde_json::to_vec(value).map_err(io::Error::other)?;
+        fs::File::create_new(&draft)?.write_all(&text)?;
+        fs::rename(&draft, path)
+    })();
+    if written.is_err() {
+        // The draft may not exist; the failure that counts is the first one.
+        let _ = fs::remove_file(&draft);
+    }
+    written.map_err(fail)
+}
+
+/// Reads a file; none if it is missing or its text is broken.
+pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Error> {
+    let fail = |source| Error::Io { action: "read", path: path.to_owned(), source };
+    let file = match fs::File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(fail)?,
+    };
+    let mut text = Vec::new();
+    io::Read::read_to_end(&mut io::Read::take(file, MAX_RECORD), &mut text).map_err(fail)?;
+    match serde_json::from_slice(&text) {
+        Ok(value) => Ok(Some(value)),
+        Err(error) => {
+            tracing::warn!(path = %path.display(), %error, "broken record passed over");
+            Ok(None)
+        }
+    }
+}
+
+/// Removes a file that may be gone already.
+pub(super) fn remove(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::Io { action: "remove", path: path.to_owned(), source: error })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,122 @@
+//! A lock file per instance: `flock`ed by its process for as long as it lives, freed by the kernel
+//! at death. Only the process itself opens the file for writing, so that its death is an event of
+//! the folder ("closed after writing"); those who ask only read. Next is `scan.rs`.
+
+use std::{
+    fs, io,
+    os::unix::{fs::MetadataExt as _, net::UnixStream},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use super::{blocking, folders, folders::Folders};
+use crate::{Address, Error, Instance, InstanceId};
+
+/// Whoever asks for liveness holds the lock for an instant: a refusal is final only after this
+/// many tries.
+const TRIES: u32 = 40;
+const PAUSE: Duration = Duration::from_millis(3);
+
+/// Held by a living instance. Dropping it means death to everyone else.
+#[derive(Debug)]
+pub(super) struct InstanceLock {
+    _file: fs::File,
+    place: Place,
+    path: PathBuf,
+    record: PathBuf,
+}
+
+/// Which file it is that is locked, whatever its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    device: u64,
+    inode: u64,
+}
+
+impl Place {
+    /// The file that has this name now.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        fs::symlink_metadata(path).ok().map(|file| Self { device: file.dev(), inode: file.ino() })
+    }
+}
+
+/// Takes the lock of `id`, waiting a moment for those who only ask.
+pub(super) async fn acquire(
+    folders: &Arc<Folders>,
+    id: &InstanceId,
+) -> Result<InstanceLock, Error> {
+    for _ in 0..TRIES {
+        let (folders, wanted) = (Arc::clone(folders), id.clone());
+        if let Some(lock) = blocking(move || try_acquire(&folders, &wanted)).await?? {
+            return Ok(lock);
+        }
+        tokio::time::sleep(PAUSE.mul_f64(0.5 + fastrand::f64())).await;
+    }
+    Err(Error::Taken(id.clone()))
+}
+
+fn try_acquire(folders: &Folders, id: &InstanceId) -> Result<Option<InstanceLock>, Error> {
+    let path = folders.lock(id);
+    let fail = |source| Error::Io { action: "lock", path: path.clone(), source };
+    let mut options = fs::OpenOptions::new();
+    let file = options.read(true).write(true).create(true).truncate(false).open(&path);
+    let file = file.map_err(fail)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(fs::TryLockError::WouldBlock) => return Ok(None),
+        Err(fs::TryLockError::Error(source)) => return Err(fail(source)),
+    }
+    let locked = file.metadata().map_err(fail)?;
+    let place = Place { device: locked.dev(), inode: locked.ino() };
+    // Somebody may have cleared the file away between our opening and locking it.
+    if Place::of(&path) != Some(place) {
+        return Ok(None);
+    }
+    Ok(Some(InstanceLock { _file: file, place, path, record: folders.record(id) }))
+}
+
+impl InstanceLock {
+    /// Which file is locked; others ask the one that has its name.
+    pub(super) fn place(&self) -> Place {
+        self.place
+    }
+
+    /// Ends the instance's presence: record first, so that nobody sees it without its lock.
+    pub(super) fn clear(self) -> Result<(), Error> {
+        folders::remove(&self.record)?;
+        folders::remove(&self.path)
+    }
+}
+
+/// Whether a living process holds the lock of `id`.
+pub(super) fn is_held(folders: &Folders, id: &InstanceId) -> Result<bool, Error> {
+    let path = folders.lock(id);
+    let fail = |source| Error::Io { action: "lock", path: path.clone(), source };
+    let file = match fs::File::open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        file => file.map_err(fail)?,
+    };
+    // Shared, so that two who ask at once do not take each other for the holder.
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(fs::TryLockError::WouldBlock) => Ok(true),
+        Err(fs::TryLockError::Error(source)) => Err(fail(source)),
+    }
+}
+
+/// Clears away what a dead process left: its record, its lock and, if it lies in our folder and
+/// nobody listens any more, its socket.
+pub(super) fn reap(folders: &Folders, id: &InstanceId) -> Result<(), Error> {
+    let Some(lock) = try_acquire(folders, id)? else { return Ok(()) };
+    let record: Option<Instance> = folders::read(&folders.record(id))?;
+    if let Some(Instance { address: Address::Unix(socket), .. }) = record
+        && socket.parent() == Some(&folders.root)
+        && UnixStream::connect(&socket)
+            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+    {
+        folders::remove(&socket)?;
+    }
+    tracing::info!(instance = %id, "record of a dead instance cleared away");
+    lock.clear()
+}
