@@ -86,6 +86,25 @@ pub mod reason {
     pub const OUTCOME_GONE: &str = "OUTCOME_GONE";
     /// The service does not offer the tool.
     pub const UNKNOWN_TOOL: &str = "UNKNOWN_TOOL";
+
+    /// Another orchestrator owns the session: the details hold an `agent.v1.Owner`.
+    pub const NOT_OWNER: &str = "NOT_OWNER";
+    /// The idempotency key was used before with another body.
+    pub const KEY_REUSED: &str = "KEY_REUSED";
+    /// Too many inputs wait in the session.
+    pub const QUEUE_FULL: &str = "QUEUE_FULL";
+    /// The session is of the other kind.
+    pub const WRONG_KIND: &str = "WRONG_KIND";
+    /// A size limit was passed; the message names it.
+    pub const TOO_LARGE: &str = "TOO_LARGE";
+    /// The call does not wait for a decision.
+    pub const NOT_ASKED: &str = "NOT_ASKED";
+    /// The preview that was decided on is not the recorded one.
+    pub const PREVIEW_CHANGED: &str = "PREVIEW_CHANGED";
+    /// No provider has a model of this name.
+    pub const UNKNOWN_MODEL: &str = "UNKNOWN_MODEL";
+    /// No agent has this name.
+    pub const UNKNOWN_AGENT: &str = "UNKNOWN_AGENT";
 }
 
 /// Partitions of a deployment, fixed where its journal is first opened.
