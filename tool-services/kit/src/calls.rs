@@ -240,6 +240,15 @@ impl Calls {
     }
 }
 
+#[cfg(test)]
+impl Running {
+    /// A call that nobody works on or listens to.
+    pub(crate) fn unheard(digest: Digest, changes: bool) -> Arc<Self> {
+        let (glimpses, settled) = (broadcast::Sender::new(1), watch::channel(None).1);
+        Arc::new(Self { digest, changes, cancel: CancellationToken::new(), glimpses, settled })
+    }
+}
+
 impl Undoing {
     /// Does the work in a task of its own, which a lost caller does not end. None if it panicked.
     pub(crate) async fn run<F>(self, work: F) -> Option<F::Output>

@@ -92,6 +92,29 @@ pub(crate) fn kind(kind: FailureKind) -> wire::FailureKind {
     }
 }
 
+/// How a call ended, as metrics and spans name it.
+pub(crate) fn status(result: &wire::outcome::Result) -> &'static str {
+    let kind = match result {
+        wire::outcome::Result::Output(_) => return "ok",
+        wire::outcome::Result::Failure(failure) => match failure.kind() {
+            wire::FailureKind::PreviewChanged => return "preview_changed",
+            wire::FailureKind::InvalidArguments => FailureKind::InvalidArguments,
+            wire::FailureKind::NotFound => FailureKind::NotFound,
+            wire::FailureKind::PermissionDenied => FailureKind::PermissionDenied,
+            wire::FailureKind::Blocked => FailureKind::Blocked,
+            wire::FailureKind::Conflict => FailureKind::Conflict,
+            wire::FailureKind::Unavailable => FailureKind::Unavailable,
+            wire::FailureKind::Timeout => FailureKind::Timeout,
+            wire::FailureKind::RateLimited => FailureKind::RateLimited,
+            wire::FailureKind::TooLarge => FailureKind::TooLarge,
+            wire::FailureKind::Unsupported => FailureKind::Unsupported,
+            wire::FailureKind::Cancelled => FailureKind::Cancelled,
+            wire::FailureKind::Internal | wire::FailureKind::Unspecified => FailureKind::Internal,
+        },
+    };
+    kind.as_str()
+}
+
 pub(crate) fn effects_to_wire(effects: &[Effect]) -> Vec<i32> {
     effects
         .iter()

@@ -47,6 +47,26 @@ pub enum FailureKind {
     Internal,
 }
 
+impl FailureKind {
+    /// As programs and metrics name it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidArguments => "invalid_arguments",
+            Self::NotFound => "not_found",
+            Self::PermissionDenied => "permission_denied",
+            Self::Blocked => "blocked",
+            Self::Conflict => "conflict",
+            Self::Unavailable => "unavailable",
+            Self::Timeout => "timeout",
+            Self::RateLimited => "rate_limited",
+            Self::TooLarge => "too_large",
+            Self::Unsupported => "unsupported",
+            Self::Cancelled => "cancelled",
+            Self::Internal => "internal",
+        }
+    }
+}
+
 /// One thing wrong with the arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {

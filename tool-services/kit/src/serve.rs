@@ -81,7 +81,7 @@ pub async fn serve(
     let server = Server::new(&service, description, &config.workspaces, calls.clone());
     let (health, routes) = routes(server).await?;
     let close = CancellationToken::new();
-    let router = tonic::transport::Server::builder()
+    let stack = tonic::transport::Server::builder()
         // Metrics are scraped with HTTP/1.1.
         .accept_http1(true)
         .http2_keepalive_interval(Some(KEEP_ALIVE.0))
@@ -95,7 +95,7 @@ pub async fn serve(
         .add_routes(routes);
     let tasks = TaskTracker::new();
     let mut serving = tasks.spawn(
-        router.serve_with_incoming_shutdown(bound.incoming(), close.clone().cancelled_owned()),
+        stack.serve_with_incoming_shutdown(bound.incoming(), close.clone().cancelled_owned()),
     );
     tasks.close();
     let _end = close.clone().drop_guard();
@@ -159,3 +159,6 @@ async fn routes(server: Server) -> Result<(HealthReporter, Routes), ServeError> 
         .merge(metrics::route(metrics::handle()));
     Ok((health, Routes::from(router)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -95,7 +95,10 @@ fn pointer(path: &Path) -> String {
     let mut pointer = String::new();
     for segment in path {
         match segment {
-            Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
+            Segment::Seq { index } => {
+                pointer.push('/');
+                pointer.push_str(&index.to_string());
+            }
             Segment::Map { key } => {
                 pointer.push('/');
                 pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
@@ -141,7 +144,7 @@ mod tests {
         for (arguments, pointer, message) in [
             (r#"{"limit":"5"}"#, "/limit", "invalid type: string \"5\", expected u32"),
             (r#"{"limit":-1}"#, "/limit", "invalid value: integer `-1`, expected u32"),
-            (r#"{}"#, "", "missing field `limit`"),
+            ("{}", "", "missing field `limit`"),
             (
                 r#"{"limit":1,"by":{"a/b~":[true,1]}}"#,
                 "/by/a~1b~0/1",

@@ -231,3 +231,6 @@ fn failed(call_id: String, failure: Failure) -> Subscription {
 fn answer(subscription: Subscription) -> Response<InvokeStream> {
     Response::new(Box::pin(subscription.into_stream()))
 }
+
+#[cfg(test)]
+mod tests;

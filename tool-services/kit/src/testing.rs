@@ -2,7 +2,6 @@
 //! gRPC server that orchestrators meet. For tests only: nothing else uses it.
 
 use std::{
-    io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -10,7 +9,7 @@ use std::{
 
 use callboard_discovery::{
     Address, Instance,
-    transport::{self, Channel, ChannelError, Credentials},
+    transport::{self, Channel, ChannelError},
 };
 use callboard_proto::{
     size,
@@ -33,9 +32,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Its folder cannot be made.
-    #[error(transparent)]
-    Io(#[from] io::Error),
     /// It cannot be found.
     #[error(transparent)]
     Discovery(#[from] callboard_discovery::Error),
@@ -86,13 +82,14 @@ pub async fn start_with(
     service: Service,
     settings: impl FnOnce(&mut Config),
 ) -> Result<Served, Error> {
-    let folder = Folder::new()?;
+    let folder = Folder::new();
     let discovery = callboard_discovery::connect(callboard_discovery::Config::Directory {
         path: folder.0.clone(),
     })
     .await?;
     let mut config = Config::new(Address::Unix(folder.0.join("tool.sock")));
     settings(&mut config);
+    let credentials = config.credentials.clone();
     let shutdown = CancellationToken::new();
     let tasks = TaskTracker::new();
     let mut serving = tasks.spawn(serve(service, config, Arc::clone(&discovery), shutdown.clone()));
@@ -110,7 +107,7 @@ pub async fn start_with(
         },
     };
     let instance = instance.ok_or(Error::Slow("come up"))?;
-    let channel = transport::channel(&instance.address, &Credentials::default())?;
+    let channel = transport::channel(&instance.address, &credentials)?;
     let client = ToolServiceClient::new(channel)
         .max_decoding_message_size(size::MESSAGE)
         .max_encoding_message_size(2 * size::MESSAGE);
@@ -263,17 +260,15 @@ fn lost(status: &Status) -> wire::Failure {
     }
 }
 
-/// A folder that is removed with everything in it.
+/// A folder, made by discovery, that is removed with everything in it.
 #[derive(Debug)]
 struct Folder(PathBuf);
 
 impl Folder {
-    fn new() -> io::Result<Self> {
+    fn new() -> Self {
         // A socket path has room for 107 bytes.
         let name = format!("cb-{}", &Uuid::new_v4().simple().to_string()[..12]);
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path)?;
-        Ok(Self(path))
+        Self(std::env::temp_dir().join(name))
     }
 }
 

@@ -13,6 +13,7 @@ use std::{
 
 use bytes::Bytes;
 use callboard_proto::tool as wire;
+use callboard_telemetry::{metrics, span};
 use tokio::{
     task::JoinHandle,
     time::{Instant, sleep_until, timeout},
@@ -100,6 +101,7 @@ pub(super) async fn perform(
     drain: &CancellationToken,
 ) -> Ended {
     let began = Instant::now();
+    metrics::tool_started();
     let (call, started) = (Arc::clone(&work.call), Arc::clone(&work.started));
     let read_only = work.tool.about().behaviour.read_only;
     let mut task = tasks.spawn(work.run().instrument(Span::current()));
@@ -118,9 +120,14 @@ pub(super) async fn perform(
             stopped(task, stop, &call, Effects { started: &started, read_only }).await
         }
     };
+    let (status, elapsed) = (convert::status(&result), began.elapsed());
+    metrics::tool_ended(call.tool(), status, elapsed);
+    if status != "ok" {
+        span::fail(&Span::current(), status, "");
+    }
     let outcome = wire::Outcome {
         call_id: call.id().to_owned(),
-        duration_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
+        duration_us: u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
         result: Some(result),
     };
     Ended { outcome, started: started.load(Ordering::Acquire) }

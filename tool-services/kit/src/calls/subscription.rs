@@ -113,7 +113,7 @@ impl Subscription {
 fn pieces(glimpse: Glimpse) -> Vec<wire::invoke_response::Piece> {
     match glimpse {
         Glimpse::Progress { message, fraction } => {
-            let message = sizes::head(&message, PROGRESS).to_owned();
+            let message = sizes::head(&message, PROGRESS).replace(char::is_control, " ");
             vec![wire::invoke_response::Piece::Progress(wire::Progress { message, fraction })]
         }
         Glimpse::Chunk(mut rest) => {

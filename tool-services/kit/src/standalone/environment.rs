@@ -152,3 +152,114 @@ fn workspaces(value: String) -> Result<Vec<Workspace>, SettingError> {
     }
     Ok(workspaces)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<Settings, String> {
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        Settings::read(variable, &"calculator-1".into()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_directory_is_enough() {
+        let settings = read(&[("CALLBOARD_DIRECTORY", "/run/c"), ("CALLBOARD_ETCD", " ")]).unwrap();
+        let serve = settings.serve;
+        assert_eq!(serve.listen, Address::Unix("/run/c/calculator-1.sock".into()));
+        assert_eq!(
+            (serve.team.as_str(), serve.capacity, serve.drain.as_secs()),
+            ("default", 256, 20)
+        );
+        assert!(serve.workspaces.is_empty() && serve.credentials.token.is_none());
+        assert_eq!(settings.telemetry, Telemetry::default());
+    }
+
+    #[test]
+    fn every_variable_is_read() {
+        let folder = std::env::temp_dir().join(format!("callboard-{}", uuid::Uuid::new_v4()));
+        std::fs::create_dir(&folder).unwrap();
+        let (token, password) = (folder.join("token"), folder.join("password"));
+        std::fs::write(&token, "0123456789abcdef\n").unwrap();
+        std::fs::write(&password, "secret\n").unwrap();
+        let settings = read(&[
+            ("CALLBOARD_ETCD", "http://a:2379, http://b:2379"),
+            ("CALLBOARD_ETCD_PREFIX", "/test"),
+            ("CALLBOARD_ETCD_USER", "tools"),
+            ("CALLBOARD_ETCD_PASSWORD_FILE", password.to_str().unwrap()),
+            ("CALLBOARD_LISTEN", "tcp:0.0.0.0:9000"),
+            ("CALLBOARD_ADVERTISE", "tcp:calculator:9000"),
+            ("CALLBOARD_TOKEN_FILE", token.to_str().unwrap()),
+            ("CALLBOARD_TEAM", "finance"),
+            ("CALLBOARD_ZONE", "eu-1"),
+            ("CALLBOARD_WORKSPACE", "w1=/srv/one, w2=/srv/two"),
+            ("CALLBOARD_CAPACITY", "8"),
+            ("CALLBOARD_DRAIN_SECONDS", "5"),
+            ("CALLBOARD_LOG", "debug"),
+            ("CALLBOARD_LOG_DIR", "/var/log/callboard"),
+            ("CALLBOARD_TRACE_SAMPLE", "0.1"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4317"),
+        ])
+        .unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        let Discovery::Etcd { endpoints, prefix, login, .. } = settings.discovery else { panic!() };
+        let login = login.unwrap();
+        assert_eq!(endpoints, ["http://a:2379", "http://b:2379"]);
+        assert_eq!(
+            (prefix.as_str(), login.user.as_str(), login.password.as_str()),
+            ("/test", "tools", "secret")
+        );
+        let serve = settings.serve;
+        assert_eq!(serve.listen, Address::Tcp("0.0.0.0:9000".into()));
+        assert_eq!(serve.advertise, Some(Address::Tcp("calculator:9000".into())));
+        assert!(serve.credentials.token.unwrap().matches("0123456789abcdef"));
+        assert_eq!((serve.team.as_str(), serve.zone.as_str()), ("finance", "eu-1"));
+        let workspace = |id: &str, path: &str| Workspace { id: id.to_owned(), path: path.into() };
+        assert_eq!(serve.workspaces, [workspace("w1", "/srv/one"), workspace("w2", "/srv/two")]);
+        assert_eq!((serve.capacity, serve.drain), (8, Duration::from_secs(5)));
+        let telemetry = settings.telemetry;
+        assert_eq!((telemetry.level.as_str(), telemetry.sample), ("debug", 0.1));
+        assert_eq!(telemetry.log_dir, Some("/var/log/callboard".into()));
+        assert_eq!(telemetry.otlp_endpoint.as_deref(), Some("http://collector:4317"));
+    }
+
+    #[test]
+    fn a_fault_names_its_variable_and_what_would_be_right() {
+        let directory = ("CALLBOARD_DIRECTORY", "/run/c");
+        for (variables, expected) in [
+            (
+                &[][..],
+                "set CALLBOARD_ETCD (endpoints) or CALLBOARD_DIRECTORY (a folder), one of the two",
+            ),
+            (
+                &[directory, ("CALLBOARD_ETCD", "http://a:2379")],
+                "set CALLBOARD_ETCD (endpoints) or CALLBOARD_DIRECTORY (a folder), one of the two",
+            ),
+            (
+                &[("CALLBOARD_ETCD", "http://a:2379")],
+                "set CALLBOARD_LISTEN to tcp:HOST:PORT or unix:/PATH",
+            ),
+            (
+                &[directory, ("CALLBOARD_LISTEN", "9000")],
+                "CALLBOARD_LISTEN cannot be \"9000\": use tcp:HOST:PORT or unix:/PATH",
+            ),
+            (
+                &[directory, ("CALLBOARD_CAPACITY", "many")],
+                "CALLBOARD_CAPACITY cannot be \"many\": a whole number from 1",
+            ),
+            (
+                &[directory, ("CALLBOARD_WORKSPACE", "/srv")],
+                "CALLBOARD_WORKSPACE cannot be \"/srv\": use ID=/PATH, comma separated",
+            ),
+            (
+                &[directory, ("CALLBOARD_TOKEN_FILE", "/nowhere/token")],
+                "CALLBOARD_TOKEN_FILE holds no token",
+            ),
+        ] {
+            assert_eq!(read(variables).unwrap_err(), expected);
+        }
+    }
+}
