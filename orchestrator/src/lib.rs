@@ -2,6 +2,14 @@
 //!
 //! Read in the order in which a call passes: `agent_service` → `session` → `run` → `call`.
 
+pub mod config;
+mod serve;
+
+pub mod agent_service;
+mod convert;
+mod digest;
+mod query;
+pub mod session;
 pub mod run;
 
 pub mod call;
@@ -9,3 +17,12 @@ pub mod catalog;
 
 pub mod artifacts;
 pub mod journal;
+pub mod partitions;
+
+pub mod model;
+pub mod status;
+
+pub use self::{
+    config::{Config, Node},
+    serve::{Error, run},
+};

@@ -101,6 +101,8 @@ pub mod reason {
     pub const NOT_ASKED: &str = "NOT_ASKED";
     /// The preview that was decided on is not the recorded one.
     pub const PREVIEW_CHANGED: &str = "PREVIEW_CHANGED";
+    /// The session works, so it cannot be removed.
+    pub const SESSION_BUSY: &str = "SESSION_BUSY";
     /// No provider has a model of this name.
     pub const UNKNOWN_MODEL: &str = "UNKNOWN_MODEL";
     /// No agent has this name.

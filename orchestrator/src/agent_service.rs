@@ -1,0 +1,251 @@
+//! `AgentService` over gRPC: decode, call the session's handle, encode. Next: `session`.
+
+mod start;
+
+use std::{pin::Pin, sync::Arc};
+
+use callboard_proto::{
+    agent::{self, agent_service_server::AgentService},
+    size,
+};
+use futures_util::{Stream, StreamExt as _};
+use tonic::{Request, Response, Status};
+
+use crate::{
+    artifacts::{ArtifactError, ArtifactId, Artifacts},
+    convert, query,
+    run::ids::SessionId,
+    session::{Decision, SessionError, Sessions, Watch},
+};
+
+/// Sessions listed where no limit is asked for, and at most.
+const LISTED: (u32, u32) = (50, 500);
+
+type Answer<T> = Result<Response<T>, Status>;
+type Streamed<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+/// The service of one orchestrator.
+#[derive(Clone)]
+pub struct Agents {
+    sessions: Arc<Sessions>,
+    artifacts: Arc<dyn Artifacts>,
+}
+
+impl std::fmt::Debug for Agents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Agents").finish_non_exhaustive()
+    }
+}
+
+impl Agents {
+    /// The service over the sessions of this process.
+    pub fn new(sessions: Arc<Sessions>, artifacts: Arc<dyn Artifacts>) -> Self {
+        Self { sessions, artifacts }
+    }
+
+    fn status(&self, error: &SessionError, session: &SessionId) -> Status {
+        let shared = self.sessions.shared();
+        let partition = shared.partitions.of(session);
+        let owner = shared.discovery.owners().borrow().get(&partition).cloned();
+        convert::of_session(error, owner)
+    }
+}
+
+#[tonic::async_trait]
+impl AgentService for Agents {
+    type StartStream = Streamed<agent::StartResponse>;
+    type AttachStream = Streamed<agent::AttachResponse>;
+    type InvokeToolStream = Streamed<agent::InvokeToolResponse>;
+
+    async fn open_session(
+        &self,
+        request: Request<agent::OpenSessionRequest>,
+    ) -> Answer<agent::OpenSessionResponse> {
+        self.open(request.into_inner()).await.map(Response::new)
+    }
+
+    async fn get_session(
+        &self,
+        request: Request<agent::GetSessionRequest>,
+    ) -> Answer<agent::GetSessionResponse> {
+        let request = request.into_inner();
+        let (team, id) = (team(request.principal), SessionId::from(request.session));
+        let journal = &*self.sessions.shared().journal;
+        let (row, session) = query::session(journal, &team, &id)
+            .await
+            .map_err(|error| self.status(&error, &id))?;
+        Ok(Response::new(agent::GetSessionResponse {
+            session: Some(convert::session(&row)),
+            runs: convert::runs(&session),
+        }))
+    }
+
+    async fn list_sessions(
+        &self,
+        request: Request<agent::ListSessionsRequest>,
+    ) -> Answer<agent::ListSessionsResponse> {
+        let request = request.into_inner();
+        let limit = if request.limit == 0 { LISTED.0 } else { request.limit.min(LISTED.1) };
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let journal = &self.sessions.shared().journal;
+        let rows = journal
+            .sessions(&team(request.principal), limit)
+            .await
+            .map_err(|error| convert::of_journal(&error))?;
+        let sessions = rows.iter().map(convert::session).collect();
+        Ok(Response::new(agent::ListSessionsResponse { sessions }))
+    }
+
+    async fn delete_session(
+        &self,
+        request: Request<agent::DeleteSessionRequest>,
+    ) -> Answer<agent::DeleteSessionResponse> {
+        let request = request.into_inner();
+        let (team, id) = (team(request.principal), SessionId::from(request.session));
+        self.sessions.delete(&team, &id).await.map_err(|error| self.status(&error, &id))?;
+        if let Err(error) = self.artifacts.delete(&team, &id).await {
+            tracing::warn!(session = %id, %error, "artifacts of a removed session stay");
+        }
+        Ok(Response::new(agent::DeleteSessionResponse {}))
+    }
+
+    async fn start(&self, request: Request<agent::StartRequest>) -> Answer<Self::StartStream> {
+        self.start_run(request.into_inner()).await.map(Response::new)
+    }
+
+    async fn attach(&self, request: Request<agent::AttachRequest>) -> Answer<Self::AttachStream> {
+        let request = request.into_inner();
+        let (team, id) = (team(request.principal), SessionId::from(request.session));
+        let watch = convert::watch(request.watch);
+        if watch == Watch::Result {
+            return Err(Status::invalid_argument("a session can be watched for facts or for all"));
+        }
+        let attached = self
+            .sessions
+            .with(&id, |handle| {
+                let team = team.clone();
+                async move { handle.attach(team, watch, request.until_idle).await }
+            })
+            .await
+            .map_err(|error| self.status(&error, &id))?;
+        let journal = Arc::clone(&self.sessions.shared().journal);
+        let service = self.clone();
+        let of = id.clone();
+        let facts = query::facts(journal, id, request.after, attached).map(move |notice| {
+            let notice = notice.map_err(|error| service.status(&error, &of))?;
+            Ok(agent::AttachResponse { notice: Some(convert::notice(notice, of.as_str())) })
+        });
+        Ok(Response::new(Box::pin(facts)))
+    }
+
+    async fn decide(
+        &self,
+        request: Request<agent::DecideRequest>,
+    ) -> Answer<agent::DecideResponse> {
+        let request = request.into_inner();
+        let id = SessionId::from(request.session);
+        let principal = request.principal.unwrap_or_default();
+        let (first, approved) = self
+            .sessions
+            .with(&id, |handle| {
+                let team = principal.team.clone();
+                let decision = Decision {
+                    call: request.call_id.as_str().into(),
+                    approve: request.approve,
+                    by: principal.name.clone(),
+                    note: request.note.clone(),
+                    key: request.idempotency_key.clone(),
+                    preview_digest: request.preview_digest.clone(),
+                };
+                async move { handle.decide(team, decision).await }
+            })
+            .await
+            .map_err(|error| self.status(&error, &id))?;
+        Ok(Response::new(agent::DecideResponse { first, approved }))
+    }
+
+    async fn cancel(
+        &self,
+        request: Request<agent::CancelRequest>,
+    ) -> Answer<agent::CancelResponse> {
+        let request = request.into_inner();
+        let (team, id) = (team(request.principal), SessionId::from(request.session));
+        let was_running = self
+            .sessions
+            .with(&id, |handle| {
+                let (team, reason) = (team.clone(), request.reason.clone());
+                async move { handle.cancel(team, reason).await }
+            })
+            .await
+            .map_err(|error| self.status(&error, &id))?;
+        Ok(Response::new(agent::CancelResponse { was_running }))
+    }
+
+    async fn rollback(
+        &self,
+        _: Request<agent::RollbackRequest>,
+    ) -> Answer<agent::RollbackResponse> {
+        Err(convert::not_implemented("this version takes nothing back"))
+    }
+
+    async fn invoke_tool(
+        &self,
+        request: Request<agent::InvokeToolRequest>,
+    ) -> Answer<Self::InvokeToolStream> {
+        self.start_direct(request.into_inner()).await.map(Response::new)
+    }
+
+    async fn list_tools(
+        &self,
+        request: Request<agent::ListToolsRequest>,
+    ) -> Answer<agent::ListToolsResponse> {
+        let snapshot = self.sessions.shared().calls.catalog().snapshot();
+        let tools = snapshot.tools(&team(request.into_inner().principal));
+        let tools = tools.iter().map(|tool| convert::tool(tool)).collect();
+        Ok(Response::new(agent::ListToolsResponse { tools }))
+    }
+
+    async fn get_status(
+        &self,
+        _: Request<agent::GetStatusRequest>,
+    ) -> Answer<agent::GetStatusResponse> {
+        let shared = self.sessions.shared();
+        let figures = shared.status.figures();
+        let models = shared.models.resolve(&shared.config.agent.model).unwrap_or_default();
+        Ok(Response::new(agent::GetStatusResponse {
+            uptime_seconds: figures.uptime_seconds,
+            runs_total: figures.runs_total,
+            runs_failed: figures.runs_failed,
+            tokens_total: figures.tokens_total,
+            last_active_ms: figures.last_active_ms,
+            active_runs: figures.active_runs,
+            models,
+        }))
+    }
+
+    async fn read_artifact(
+        &self,
+        request: Request<agent::ReadArtifactRequest>,
+    ) -> Answer<agent::ReadArtifactResponse> {
+        let request = request.into_inner();
+        let (team, id) = (team(request.principal), SessionId::from(request.session));
+        let limit = match usize::try_from(request.limit).unwrap_or(usize::MAX) {
+            0 => size::CHUNK,
+            limit => limit.min(size::CHUNK),
+        };
+        let artifact = ArtifactId::from(request.artifact);
+        let read = self.artifacts.read(&team, &id, &artifact, request.offset, limit).await;
+        let (content, size) = read.map_err(|error| match error {
+            ArtifactError::NotFound(_) => Status::not_found(error.to_string()),
+            other => {
+                tracing::error!(error = %other, "artifact unavailable");
+                Status::unavailable("the artifact cannot be read now")
+            }
+        })?;
+        Ok(Response::new(agent::ReadArtifactResponse { content: content.to_vec(), size }))
+    }
+}
+
+fn team(principal: Option<agent::Principal>) -> String {
+    principal.unwrap_or_default().team
+}

@@ -1,0 +1,189 @@
+//! Requests that bring an input: open, run, call a tool.
+
+use callboard_proto::{agent, reason, size};
+use futures_util::StreamExt as _;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Status;
+
+use super::{Agents, Streamed};
+use crate::{
+    convert,
+    digest::Digest,
+    run::{
+        context::cut,
+        event::{Input, InputReceived, SessionKind, SessionOpened},
+        ids::SessionId,
+    },
+    session::{Notice, SessionError, Start},
+};
+
+/// Characters of an input that become the title of its session.
+const TITLE_CHARS: usize = 60;
+
+impl Agents {
+    pub(super) async fn open(
+        &self,
+        request: agent::OpenSessionRequest,
+    ) -> Result<agent::OpenSessionResponse, Status> {
+        let id = SessionId::from(request.session.as_str());
+        let team = request.principal.clone().unwrap_or_default().team;
+        let opened = self.opened(request, SessionKind::Chat, "")?;
+        self.sessions
+            .with(&id, |handle| {
+                let opened = opened.clone();
+                async move { handle.open(opened).await }
+            })
+            .await
+            .map_err(|error| self.status(&error, &id))?;
+        let journal = &*self.sessions.shared().journal;
+        let row = crate::query::owned_row(journal, &team, &id)
+            .await
+            .map_err(|error| self.status(&error, &id))?;
+        Ok(agent::OpenSessionResponse { session: Some(convert::session(&row)) })
+    }
+
+    pub(super) async fn start_run(
+        &self,
+        request: agent::StartRequest,
+    ) -> Result<Streamed<agent::StartResponse>, Status> {
+        if request.input.len() > size::INPUT {
+            let limit = size::INPUT / 1024;
+            let text = format!("the input is over {limit} KiB; put it into a file");
+            return Err(convert::invalid(text, reason::TOO_LARGE));
+        }
+        if request.input.trim().is_empty() {
+            return Err(Status::invalid_argument("the input is empty; say what you want"));
+        }
+        let id = SessionId::from(request.session.as_str());
+        let principal = request.principal.clone().unwrap_or_default();
+        let mut open = request.open.unwrap_or_default();
+        open.principal = Some(principal.clone());
+        let opened = self.opened(open, SessionKind::Chat, &request.input)?;
+        let input = InputReceived {
+            run: request.run.as_str().into(),
+            body_digest: body_digest(&[&request.input]),
+            input: Input::Text(request.input),
+            key: request.idempotency_key,
+            approver_attached: request.approver_attached,
+            approve: request.approve,
+            limits: convert::limits(request.limits),
+            principal: principal.name,
+        };
+        let notices = self.notices(&id, &opened, &input, request.watch).await?;
+        let stream = ReceiverStream::new(notices).map(move |notice| {
+            let notice = convert::notice(notice, id.as_str());
+            Ok(agent::StartResponse { notice: Some(notice) })
+        });
+        Ok(Box::pin(stream))
+    }
+
+    pub(super) async fn start_direct(
+        &self,
+        request: agent::InvokeToolRequest,
+    ) -> Result<Streamed<agent::InvokeToolResponse>, Status> {
+        if request.arguments.len() > size::ARGUMENTS {
+            let text = "the arguments are over 1 MiB; put large content into a file";
+            return Err(convert::invalid(text, reason::TOO_LARGE));
+        }
+        let arguments = String::from_utf8(request.arguments)
+            .map_err(|_| Status::invalid_argument("the arguments are not UTF-8"))?;
+        let id = SessionId::from(request.session.as_str());
+        let principal = request.principal.unwrap_or_default();
+        let open = agent::OpenSessionRequest {
+            principal: Some(principal.clone()),
+            ..agent::OpenSessionRequest::default()
+        };
+        let opened = self.opened(open, SessionKind::Direct, &request.tool)?;
+        let input = InputReceived {
+            run: request.run.as_str().into(),
+            body_digest: body_digest(&[&request.tool, &arguments]),
+            input: Input::Direct { tool: request.tool, arguments },
+            approver_attached: request.approver_attached,
+            approve: request.approve,
+            principal: principal.name,
+            ..InputReceived::default()
+        };
+        let notices = self.notices(&id, &opened, &input, request.watch).await?;
+        let stream = ReceiverStream::new(notices).map(move |notice| Ok(direct(notice, &id)));
+        Ok(Box::pin(stream))
+    }
+
+    async fn notices(
+        &self,
+        id: &SessionId,
+        open: &SessionOpened,
+        input: &InputReceived,
+        watch: i32,
+    ) -> Result<mpsc::Receiver<Notice>, Status> {
+        let is_uuid = uuid::Uuid::try_parse(id.as_str()).is_ok();
+        if !is_uuid || uuid::Uuid::try_parse(input.run.as_str()).is_err() {
+            return Err(Status::invalid_argument("session and run ids are UUIDs"));
+        }
+        let trace_context = callboard_telemetry::propagate::traceparent();
+        let answer = self
+            .sessions
+            .with(id, |handle| {
+                let start = Start {
+                    open: open.clone(),
+                    input: input.clone(),
+                    trace_context: trace_context.clone(),
+                    watch: convert::watch(watch),
+                };
+                async move { handle.start(start).await }
+            })
+            .await;
+        answer.map_err(|error: SessionError| self.status(&error, id))
+    }
+
+    /// How a session would be opened, checked against what there is.
+    #[expect(clippy::result_large_err, reason = "a status is what the caller answers with")]
+    fn opened(
+        &self,
+        request: agent::OpenSessionRequest,
+        kind: SessionKind,
+        first_input: &str,
+    ) -> Result<SessionOpened, Status> {
+        let shared = self.sessions.shared();
+        let agent = &shared.config.agent.name;
+        if !request.agent.is_empty() && request.agent != *agent {
+            let text = format!("no agent is named `{}`; there is `{agent}`", request.agent);
+            return Err(convert::invalid(text, reason::UNKNOWN_AGENT));
+        }
+        if !request.models.is_empty() {
+            let resolved = shared.models.resolve(&request.models);
+            resolved.map_err(|error| convert::invalid(error.to_string(), reason::UNKNOWN_MODEL))?;
+        }
+        let title = if request.title.is_empty() { first_input } else { &request.title };
+        Ok(SessionOpened {
+            team: request.principal.unwrap_or_default().team,
+            kind,
+            agent: agent.clone(),
+            title: cut(title, TITLE_CHARS),
+            key: String::new(),
+            models: request.models,
+        })
+    }
+}
+
+fn direct(notice: Notice, session: &SessionId) -> agent::InvokeToolResponse {
+    use agent::invoke_tool_response::Piece;
+    let piece = match notice {
+        Notice::Ended(run) => {
+            let summary = convert::run_summary(&run);
+            Piece::Result(agent::DirectResult {
+                call: summary.calls.into_iter().next(),
+                trace_id: summary.trace_id,
+            })
+        }
+        other => Piece::Notice(convert::notice(other, session.as_str())),
+    };
+    agent::InvokeToolResponse { piece: Some(piece) }
+}
+
+/// SHA-256 (lower-case hex) over the parts of a body that make it what it is.
+fn body_digest(parts: &[&str]) -> String {
+    let mut digest = Digest::default();
+    parts.iter().for_each(|part| digest.field(part));
+    digest.finish()
+}

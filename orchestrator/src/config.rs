@@ -1,0 +1,148 @@
+//! Settings of the orchestrator: the section `[orchestrator]`, and what the composition root adds.
+//!
+//! Nothing here reads files or the environment.
+
+use std::{path::PathBuf, sync::Arc};
+
+use callboard_discovery::{Address, Discovery, transport::Credentials};
+use callboard_telemetry::MetricsHandle;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    call::{self, policy},
+    catalog, model,
+    run::event::Limits,
+};
+
+/// The section `[orchestrator]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// What happens to changing calls that no rule matches. Default: a person is asked.
+    pub profile: policy::Profile,
+    /// Name of the deployment; fencing epochs are compared within it. Default `local`.
+    pub deployment: String,
+    /// Id of the workspace that sessions work in. Default `default`.
+    pub workspace: String,
+    /// The agent that answers where none is named.
+    pub agent: Agent,
+    /// Providers and their settings.
+    pub models: model::config::Config,
+    /// The path of a tool call.
+    pub calls: call::Config,
+    /// The rules of the team.
+    pub policy: policy::Config,
+    /// Tools and instances.
+    pub catalog: catalog::Config,
+    /// Working time after which what is in flight is given up at a drain, in milliseconds.
+    /// Default 5,000.
+    pub drain_ms: u64,
+    /// Time without work or watchers after which a session is folded away, in milliseconds.
+    /// Default 60,000.
+    pub idle_ms: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            profile: policy::Profile::default(),
+            deployment: "local".to_owned(),
+            workspace: "default".to_owned(),
+            agent: Agent::default(),
+            models: model::config::Config::default(),
+            calls: call::Config::default(),
+            policy: policy::Config::default(),
+            catalog: catalog::Config::default(),
+            drain_ms: 5_000,
+            idle_ms: 60_000,
+        }
+    }
+}
+
+/// A named recipe: models, system prompt, limits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Agent {
+    /// Its name. Default `default`.
+    pub name: String,
+    /// Models in order of preference. Default `["auto"]`.
+    pub model: Vec<String>,
+    /// System prompt, word for word.
+    pub system_prompt: String,
+    /// Tools that are always offered, by name.
+    pub pinned_tools: Vec<String>,
+    /// Tools offered in one model call at most. Default 16.
+    pub max_tools: usize,
+    /// Model replies of a run. Default 16.
+    pub max_steps: u32,
+    /// Tool calls of a run. Default 128.
+    pub max_calls: u32,
+    /// Tool calls at once. Default 8.
+    pub max_parallel: u32,
+    /// Working time of a run in milliseconds, waiting for a person not counted. Default 600,000.
+    pub max_time_ms: u64,
+    /// Input and output tokens of a run; 0 = no bound. Default 0.
+    pub max_tokens: u64,
+    /// Budget for the context of one model call, in tokens. Default 32,768.
+    pub context_tokens: u32,
+}
+
+impl Default for Agent {
+    fn default() -> Self {
+        Self {
+            name: "default".to_owned(),
+            model: vec!["auto".to_owned()],
+            system_prompt: "You are a careful assistant with tools. Use a tool whenever it can \
+                            find out or do what was asked; never invent what a tool can tell. \
+                            When a call fails, read why and try what it proposes. When a call is \
+                            denied, do not repeat it. Answer briefly, in the language of the \
+                            question, with what the tools returned."
+                .to_owned(),
+            pinned_tools: Vec::new(),
+            max_tools: 16,
+            max_steps: 16,
+            max_calls: 128,
+            max_parallel: 8,
+            max_time_ms: 600_000,
+            max_tokens: 0,
+            context_tokens: 32_768,
+        }
+    }
+}
+
+impl Agent {
+    /// The bounds of a run: those asked for where they are set and tighter or looser as they may
+    /// be, else the agent's own.
+    pub fn limits(&self, asked: Limits) -> Limits {
+        let or = |asked: u32, own: u32| if asked == 0 { own } else { asked };
+        Limits {
+            max_steps: or(asked.max_steps, self.max_steps),
+            max_calls: or(asked.max_calls, self.max_calls),
+            max_parallel: or(asked.max_parallel, self.max_parallel),
+            max_time_ms: if asked.max_time_ms == 0 { self.max_time_ms } else { asked.max_time_ms },
+            max_tokens: if asked.max_tokens == 0 { self.max_tokens } else { asked.max_tokens },
+        }
+    }
+}
+
+/// Where an orchestrator runs, and what it shares with other roles.
+pub struct Node {
+    /// Where it listens.
+    pub listen: Address,
+    /// Folder of the journal and the artifacts.
+    pub state: PathBuf,
+    /// Zone of the machine; may be empty.
+    pub zone: String,
+    /// Who is alive.
+    pub discovery: Arc<dyn Discovery>,
+    /// What proves us to other roles, and them to us.
+    pub credentials: Credentials,
+    /// What `/metrics` answers.
+    pub metrics: MetricsHandle,
+}
+
+impl std::fmt::Debug for Node {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Node").field("listen", &self.listen).field("state", &self.state).finish()
+    }
+}

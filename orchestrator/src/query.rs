@@ -1,0 +1,100 @@
+//! Questions that wake no session: what is durable, folded from the journal.
+
+use std::sync::Arc;
+
+use futures_util::stream::{self, Stream, StreamExt as _};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+
+use crate::{
+    journal::{Journal, SessionRow},
+    run::{ids::SessionId, state::Session},
+    session::{Attached, Notice, Noted, RunTracker, SessionError, load},
+};
+
+/// Events read at once for a stream.
+const PAGE: usize = 256;
+
+/// A session of a team with all that is durable of it.
+///
+/// # Errors
+/// [`SessionError::NotFound`], also for another team's; `Damaged` and `Journal`.
+pub(crate) async fn session(
+    journal: &dyn Journal,
+    team: &str,
+    id: &SessionId,
+) -> Result<(SessionRow, Session), SessionError> {
+    let row = owned_row(journal, team, id).await?;
+    let session = load(journal, id).await?.ok_or(SessionError::NotFound)?;
+    Ok((row, session))
+}
+
+/// The row of a session of a team.
+///
+/// # Errors
+/// [`SessionError::NotFound`], also for another team's; `Damaged` and `Journal`.
+pub(crate) async fn owned_row(
+    journal: &dyn Journal,
+    team: &str,
+    id: &SessionId,
+) -> Result<SessionRow, SessionError> {
+    let row = journal.session(id).await?;
+    row.filter(|row| row.team == team).ok_or(SessionError::NotFound)
+}
+
+/// The facts of a session after number `after`, first those that were durable when it was attached
+/// to, then what comes.
+pub(crate) fn facts(
+    journal: Arc<dyn Journal>,
+    id: SessionId,
+    after: u64,
+    attached: Attached,
+) -> impl Stream<Item = Result<Notice, SessionError>> + Send {
+    let Attached { durable, notices } = attached;
+    earlier(journal, id, after, durable).chain(live(notices, after))
+}
+
+fn live(
+    notices: mpsc::Receiver<Notice>,
+    after: u64,
+) -> impl Stream<Item = Result<Notice, SessionError>> + Send {
+    let is_new = move |notice: &Notice| match notice {
+        Notice::Fact(noted) => noted.recorded.seq > after,
+        Notice::Glimpse(_) | Notice::Ended(_) => true,
+    };
+    ReceiverStream::new(notices).filter(move |n| std::future::ready(is_new(n))).map(Ok)
+}
+
+/// Reads from the first event on, since only that tells which run an event belongs to.
+fn earlier(
+    journal: Arc<dyn Journal>,
+    id: SessionId,
+    after: u64,
+    up_to: u64,
+) -> impl Stream<Item = Result<Notice, SessionError>> + Send {
+    let start = (0_u64, RunTracker::default());
+    let pages = stream::try_unfold(start, move |(read, mut tracker)| {
+        let (journal, id) = (Arc::clone(&journal), id.clone());
+        async move {
+            if read >= up_to {
+                return Ok::<_, SessionError>(None);
+            }
+            let mut page = journal.read(&id, read, PAGE).await?;
+            page.retain(|recorded| recorded.seq <= up_to);
+            let Some(last) = page.last().map(|recorded| recorded.seq) else { return Ok(None) };
+            let notices: Vec<_> = page
+                .into_iter()
+                .filter_map(|recorded| {
+                    let run = tracker.run_of(&recorded.event);
+                    let noted = Noted { recorded: Arc::new(recorded), run };
+                    (noted.recorded.seq > after).then_some(Notice::Fact(noted))
+                })
+                .collect();
+            Ok(Some((notices, (last, tracker))))
+        }
+    });
+    pages.flat_map(|page| match page {
+        Ok(notices) => stream::iter(notices.into_iter().map(Ok).collect::<Vec<_>>()),
+        Err(error) => stream::iter(vec![Err(error)]),
+    })
+}

@@ -1,0 +1,209 @@
+//! Wires an orchestrator together, step by step, and takes it down in the opposite order.
+
+use std::{sync::Arc, time::Duration};
+
+use callboard_discovery::{
+    Instance, InstanceId, Registration, Role, State,
+    transport::{self, Guard},
+};
+use callboard_proto::{agent::agent_service_server::AgentServiceServer, size};
+use callboard_telemetry::TraceLayer;
+use thiserror::Error;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tonic::{service::Routes, transport::Server};
+use tracing::{info, warn};
+use uuid::Uuid;
+
+use crate::{
+    agent_service::Agents,
+    artifacts::{ArtifactError, Artifacts, files::FileArtifacts},
+    call::{self, CallPath, Policy},
+    catalog::Catalog,
+    config::{Config, Node},
+    journal::{
+        Journal, JournalError,
+        sqlite::{self, SqliteJournal},
+    },
+    model::{self, Models},
+    partitions::{self, Partitions},
+    session::{Sessions, Shared},
+    status::Status,
+};
+
+/// The journal in the state folder.
+const JOURNAL_FILE: &str = "journal.db";
+/// Time that releasing what is held in discovery may take.
+const RELEASE_LIMIT: Duration = Duration::from_secs(2);
+
+/// Why an orchestrator could not start or go on.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// It cannot listen.
+    #[error(transparent)]
+    Bind(#[from] transport::BindError),
+    /// The journal cannot be opened.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The artifacts cannot be opened.
+    #[error(transparent)]
+    Artifacts(#[from] ArtifactError),
+    /// A setting of the call path is wrong.
+    #[error(transparent)]
+    Calls(#[from] call::config::Error),
+    /// A setting of the models is wrong.
+    #[error(transparent)]
+    Models(#[from] model::error::ConfigError),
+    /// Discovery refused us.
+    #[error(transparent)]
+    Discovery(#[from] callboard_discovery::Error),
+    /// Reflection cannot be served.
+    #[error("the service cannot describe itself: {0}")]
+    Reflection(String),
+    /// The server failed.
+    #[error("the gRPC server failed")]
+    Server(#[source] tonic::transport::Error),
+}
+
+/// Runs an orchestrator until `shutdown`, then drains it.
+///
+/// # Errors
+/// [`Error`]; nothing is left running then.
+pub async fn run(config: Config, node: Node, shutdown: CancellationToken) -> Result<(), Error> {
+    let bound = transport::bind(&node.listen, &node.credentials).await?;
+    let journal: Arc<dyn Journal> = Arc::new(SqliteJournal::open(sqlite::Config::new(node.state.join(JOURNAL_FILE))).await?);
+    let artifacts: Arc<dyn Artifacts> = Arc::new(FileArtifacts::open(&node.state).await?);
+    let tasks = TaskTracker::new();
+    let work = CancellationToken::new();
+    let shared =
+        Arc::new(share(config, &node, (&journal, &artifacts), (&tasks, &work)).await?);
+    let sessions = Sessions::new(Arc::clone(&shared), tasks.clone(), work.clone());
+
+    let instance = instance(&shared, &node, bound.address().clone());
+    let serving = CancellationToken::new();
+    let server = server(&node, Agents::new(Arc::clone(&sessions), artifacts))?
+        .serve_with_incoming_shutdown(bound.incoming(), serving.clone().cancelled_owned());
+    let server = tasks.spawn(server);
+    let registration = node.discovery.register(instance).await?;
+    info!(instance = %registration.instance().id, "orchestrator serves");
+    let held = partitions::hold(
+        Arc::clone(&sessions),
+        Arc::clone(&node.discovery),
+        &registration,
+        shutdown.clone(),
+    )
+    .await;
+    drain(&shared, registration, [work, serving], &tasks).await;
+    journal.close().await;
+    held?;
+    // The tracker waited for it already, or gave it up.
+    match server.await {
+        Ok(ended) => ended.map_err(Error::Server),
+        Err(_) => Ok(()),
+    }
+}
+
+/// What all sessions share.
+async fn share(
+    config: Config,
+    node: &Node,
+    (journal, artifacts): (&Arc<dyn Journal>, &Arc<dyn Artifacts>),
+    (tasks, work): (&TaskTracker, &CancellationToken),
+) -> Result<Shared, Error> {
+    let catalog = Catalog::spawn(
+        config.catalog.clone(),
+        Arc::clone(&node.discovery),
+        node.credentials.clone(),
+        tasks,
+        work.clone(),
+    );
+    let policy = Policy::new(&config.policy, config.profile)?;
+    let seed = fastrand::u64(..);
+    let calls =
+        CallPath::new(config.calls.clone(), policy, catalog, Arc::clone(artifacts), seed)?;
+    let models = Models::new(config.models.clone(), model::http_client(&config.models)?)?;
+    models.probe().await;
+    Ok(Shared {
+        partitions: Partitions::new(journal.partitions().await?),
+        journal: Arc::clone(journal),
+        calls: Arc::new(calls),
+        models: Arc::new(models),
+        discovery: Arc::clone(&node.discovery),
+        status: Arc::new(Status::new()),
+        incarnation: Uuid::new_v4().to_string(),
+        config,
+    })
+}
+
+fn instance(shared: &Shared, node: &Node, address: callboard_discovery::Address) -> Instance {
+    Instance {
+        id: InstanceId::new("orchestrator"),
+        role: Role::Orchestrator,
+        team: String::new(),
+        name: "orchestrator".to_owned(),
+        address,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        zone: node.zone.clone(),
+        capacity: 0,
+        state: State::Serving,
+        descriptors: String::new(),
+        incarnation: shared.incarnation.clone(),
+        store: String::new(),
+        workspaces: Vec::new(),
+        pid: std::process::id(),
+    }
+}
+
+/// The server with its layers, outermost first: trace, then who may call.
+fn server(
+    node: &Node,
+    agents: Agents,
+) -> Result<
+    tonic::transport::server::Router<
+        tower::layer::util::Stack<
+            Guard,
+            tower::layer::util::Stack<TraceLayer, tower::layer::util::Identity>,
+        >,
+    >,
+    Error,
+> {
+    let service = AgentServiceServer::new(agents)
+        .max_decoding_message_size(size::MESSAGE)
+        .max_encoding_message_size(size::MESSAGE);
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(callboard_proto::FILE_DESCRIPTOR_SET)
+        .build_v1()
+        .map_err(|error| Error::Reflection(error.to_string()))?;
+    let (health, health_service) = tonic_health::server::health_reporter();
+    drop(health);
+    let routes = Routes::new(service).add_service(reflection).add_service(health_service);
+    let metrics = callboard_telemetry::metrics::route(node.metrics.clone());
+    let router = routes.prepare().into_axum_router().merge(metrics);
+    Ok(Server::builder()
+        .accept_http1(true)
+        .layer(TraceLayer::grpc("callboard.agent.v1.AgentService"))
+        .layer(Guard::new(&node.credentials))
+        .add_routes(Routes::from(router)))
+}
+
+/// Lets go in order: no new partitions, sessions keep what they have, streams end, leases go.
+async fn drain(
+    shared: &Shared,
+    registration: Registration,
+    [work, serving]: [CancellationToken; 2],
+    tasks: &TaskTracker,
+) {
+    info!("orchestrator drains");
+    if let Err(error) = registration.set_state(State::Draining).await {
+        warn!(%error, "discovery was not told of the drain");
+    }
+    work.cancel();
+    serving.cancel();
+    tasks.close();
+    let limit = Duration::from_millis(shared.config.drain_ms);
+    if tokio::time::timeout(limit, tasks.wait()).await.is_err() {
+        warn!("gave up what was still in flight");
+    }
+    if tokio::time::timeout(RELEASE_LIMIT, registration.release()).await.is_err() {
+        warn!("discovery was not told that we left; our lease will end");
+    }
+}

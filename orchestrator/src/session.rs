@@ -1,0 +1,29 @@
+//! A session: a virtual actor, woken by its first message and folded away when it is idle.
+//!
+//! `handle` is its address, `message` what it understands, `actor` the thin shell around
+//! [`crate::run`], `log` its hand on the journal, `effects` what it starts, `watchers` who is told.
+//! Which sessions live in this process is known to [`Sessions`]. Next: `run`.
+
+mod actor;
+mod clock;
+mod effects;
+mod error;
+mod handle;
+mod inbox;
+mod log;
+mod message;
+mod offer;
+mod outcome;
+mod registry;
+mod report;
+mod watchers;
+
+pub use self::{
+    error::{Refusal, SessionError},
+    handle::SessionHandle,
+    log::load,
+    message::{Attached, Decision, Start, Watch},
+    registry::{Ownership, Sessions, Shared},
+    watchers::{Glimpse, Notice, Noted},
+};
+pub(crate) use self::{clock::wall_ms, watchers::RunTracker};

@@ -1,0 +1,364 @@
+//! The actor: a thin shell around the fold. It hands events to the log, folds them in, and keeps
+//! running what [`Session::next`] asks for. It never awaits anything but its own select.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use tokio::{
+    sync::mpsc,
+    task::{AbortHandle, JoinSet},
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{Span, debug, error, info};
+
+use super::{
+    clock::{WorkClock, wall_ms},
+    effects::Done,
+    log::{Log, load},
+    message::Message,
+    registry::{Ownership, Sessions, Shared},
+    report::Report,
+    watchers::Watchers,
+};
+use crate::{
+    journal::{AppendError, SessionState},
+    run::{
+        effect::{Effect, Key},
+        event::{Event, OwnerTaken, Recorded, RunEnded, RunStarted, RunStatus},
+        ids::{RunId, SessionId},
+        state::{ApplyError, Run, Session},
+    },
+};
+
+/// Reports of running effects that the actor may be behind.
+const REPORT_CAPACITY: usize = 256;
+
+/// Why an actor stopped.
+#[derive(Debug)]
+pub(super) enum Exit {
+    /// It was idle and folded away.
+    Retired,
+    /// The process drains, or the partition moved.
+    Stopped,
+    /// Another owner has claimed the partition.
+    Fenced,
+    /// An append failed: what is durable is known to the journal alone.
+    AppendFailed(String),
+    /// Its events cannot be trusted.
+    Damaged(String),
+}
+
+pub(super) struct SessionActor {
+    pub(super) id: SessionId,
+    pub(super) ownership: Ownership,
+    pub(super) registry: Arc<Sessions>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) session: Session,
+    pub(super) log: Log,
+    pub(super) watchers: Watchers,
+    pub(super) clock: WorkClock,
+    /// Span of the current run.
+    pub(super) span: Option<Span>,
+    pub(super) running: HashMap<Key, AbortHandle>,
+    pub(super) effects: JoinSet<(Key, Done)>,
+    pub(super) reports: mpsc::Sender<Report>,
+    reported: mpsc::Receiver<Report>,
+    /// Bytes of the reply glimpsed so far.
+    pub(super) glimpsed: u64,
+    /// Trace context for the next event.
+    pub(super) trace_context: String,
+    pub(super) exit: Option<Exit>,
+    /// When what still runs is given up, once the actor has been told to stop.
+    leaves_at: Option<Instant>,
+}
+
+impl SessionActor {
+    pub(super) fn new(id: SessionId, ownership: Ownership, registry: Arc<Sessions>) -> Self {
+        let shared = Arc::clone(registry.shared());
+        let session = Session::default();
+        let log = Log::new(Arc::clone(&shared.journal), id.clone(), ownership, &session);
+        let (reports, reported) = mpsc::channel(REPORT_CAPACITY);
+        Self {
+            id,
+            ownership,
+            registry,
+            shared,
+            session,
+            log,
+            watchers: Watchers::default(),
+            clock: WorkClock::at(0),
+            span: None,
+            running: HashMap::new(),
+            effects: JoinSet::new(),
+            reports,
+            reported,
+            glimpsed: 0,
+            trace_context: String::new(),
+            exit: None,
+            leaves_at: None,
+        }
+    }
+
+    pub(super) async fn run(
+        mut self,
+        mut inbox: mpsc::Receiver<Message>,
+        stop: CancellationToken,
+    ) -> Exit {
+        if let Some(exit) = self.wake().await {
+            return exit;
+        }
+        self.advance();
+        let idle_after = Duration::from_millis(self.shared.config.idle_ms);
+        while self.exit.is_none() {
+            let may_retire = self.may_retire();
+            let idle_after = if self.session.opened.is_some() { idle_after } else { Duration::ZERO };
+            let leaves_at = self.leaves_at;
+            tokio::select! {
+                biased;
+                () = stop.cancelled(), if leaves_at.is_none() => self.begin_to_leave(),
+                () = until(leaves_at) => self.exit = Some(Exit::Stopped),
+                appended = self.log.appended() => self.appended(appended),
+                Some(report) = self.reported.recv() => self.report(report),
+                Some(done) = self.effects.join_next() => self.done(done),
+                message = inbox.recv(), if leaves_at.is_none() => match message {
+                    Some(message) => self.handle(message),
+                    None => self.exit = Some(Exit::Stopped),
+                },
+                () = tokio::time::sleep(idle_after), if may_retire => {
+                    if self.registry.retire(&self.id, &inbox) {
+                        self.exit = Some(Exit::Retired);
+                    }
+                }
+            }
+            self.advance();
+            if self.leaves_at.is_some() && self.is_only_timing() {
+                self.exit.get_or_insert(Exit::Stopped);
+            }
+        }
+        self.leave().await
+    }
+
+    /// Starts nothing new; what runs may end within the drain's limit. The next owner attaches to
+    /// what does not.
+    fn begin_to_leave(&mut self) {
+        let limit = Duration::from_millis(self.shared.config.drain_ms);
+        self.leaves_at = Some(Instant::now() + limit);
+    }
+
+    /// Folds the journal and notes that we carry on.
+    async fn wake(&mut self) -> Option<Exit> {
+        match load(&*self.shared.journal, &self.id).await {
+            Ok(None) => {}
+            Ok(Some(session)) => {
+                self.session = session;
+                let journal = Arc::clone(&self.shared.journal);
+                self.log = Log::new(journal, self.id.clone(), self.ownership, &self.session);
+                if let Some(run) = &self.session.current {
+                    self.clock = WorkClock::at(run.elapsed_ms);
+                    self.span = Some(run_span(&self.id, run));
+                    self.shared.status.run_begins();
+                }
+                if self.session.owner != self.shared.incarnation {
+                    let owner = self.shared.incarnation.clone();
+                    self.record(Event::OwnerTaken(OwnerTaken { owner }));
+                }
+            }
+            Err(error) => return Some(Exit::Damaged(error.to_string())),
+        }
+        None
+    }
+
+    /// Does at once what follows from the state, then keeps the right effects running.
+    pub(super) fn advance(&mut self) {
+        while self.exit.is_none() {
+            let effects = self.session.next();
+            match &effects[..] {
+                [Effect::Record(event)] => self.record(event.clone()),
+                [Effect::StartRun(run)] => self.start_run(run.clone()),
+                _ => {
+                    self.reconcile(effects);
+                    break;
+                }
+            }
+        }
+        let current = self.session.current.as_ref();
+        let is_waiting = current.is_some_and(Run::is_waiting);
+        self.clock.set_working(current.is_some() && !is_waiting);
+        let wake_at = current.filter(|_| is_waiting).and_then(|run| {
+            run.calls()
+                .filter(|call| call.settled.is_none())
+                .filter_map(|call| Some(call.asked.as_ref()?.expires_ms))
+                .min()
+        });
+        let state = match (self.session.is_idle(), is_waiting) {
+            (true, _) => SessionState::Idle,
+            (false, true) => SessionState::Waiting,
+            (false, false) => SessionState::Active,
+        };
+        if self.session.opened.is_some() && self.exit.is_none() {
+            self.log.flush(state, wake_at);
+        }
+        if state == SessionState::Idle && self.log.is_settled() {
+            self.watchers.idle();
+        }
+    }
+
+    fn reconcile(&mut self, wanted: Vec<Effect>) {
+        let keyed: Vec<_> = wanted.into_iter().filter_map(|e| Some((e.key()?, e))).collect();
+        self.running.retain(|key, task| {
+            let is_wanted = keyed.iter().any(|(wanted, _)| wanted == key);
+            if !is_wanted {
+                task.abort();
+            }
+            is_wanted
+        });
+        for (key, effect) in keyed {
+            if self.leaves_at.is_none() && !self.running.contains_key(&key) {
+                self.start(key, effect);
+            }
+        }
+    }
+
+    /// Notes a fact that must follow; if it does not, we are wrong and stop.
+    pub(super) fn record(&mut self, event: Event) {
+        let kind = event.kind();
+        if let Err(error) = self.try_record(event) {
+            error!(session = %self.id, kind, %error, "event does not follow");
+            self.exit = Some(Exit::AppendFailed(error.to_string()));
+        }
+    }
+
+    /// Notes a fact if it follows.
+    pub(super) fn try_record(&mut self, event: Event) -> Result<(), ApplyError> {
+        let recorded = Recorded {
+            seq: self.session.last_seq + 1,
+            wall_ms: wall_ms(),
+            elapsed_ms: self.clock.elapsed_ms(),
+            trace_context: std::mem::take(&mut self.trace_context),
+            event,
+        };
+        self.session.apply(&recorded)?;
+        if let Event::RunEnded(ended) = &recorded.event {
+            self.run_ended(ended);
+        }
+        self.log.push(recorded);
+        Ok(())
+    }
+
+    fn start_run(&mut self, run: RunId) {
+        let agent = &self.shared.config.agent;
+        let Some(waiting) = self.session.waiting.front() else { return };
+        let chosen = self.session.opened.as_ref().map_or(&[][..], |opened| &opened.models);
+        let models = if chosen.is_empty() { &agent.model[..] } else { chosen };
+        let started = RunStarted {
+            run: run.clone(),
+            agent: agent.name.clone(),
+            models: models.to_vec(),
+            limits: agent.limits(waiting.input.limits),
+            system_prompt: agent.system_prompt.clone(),
+            context_tokens: agent.context_tokens,
+        };
+        let span = callboard_telemetry::span::run(
+            &agent.name,
+            self.id.as_str(),
+            run.as_str(),
+            &waiting.trace_context,
+        );
+        info!(parent: &span, session = %self.id, %run, agent = agent.name, "run starts");
+        self.trace_context = callboard_telemetry::propagate::traceparent_of(&span);
+        self.span = Some(span);
+        self.clock.reset();
+        self.clock.set_working(true);
+        self.shared.status.run_begins();
+        callboard_telemetry::metrics::run_started();
+        self.record(Event::RunStarted(started));
+    }
+
+    fn run_ended(&mut self, ended: &RunEnded) {
+        let Some(run) = self.session.ended.last() else { return };
+        let (input, output) = run.tokens();
+        let (status, steps) = (ended.status.as_str(), run.replies());
+        let duration = Duration::from_millis(run.elapsed_ms);
+        if let Some(span) = self.span.take() {
+            info!(
+                parent: &span, session = %self.id, run = %ended.run, status, steps,
+                duration_ms = run.elapsed_ms, input_tokens = input, output_tokens = output,
+                "run ends"
+            );
+            if ended.status == RunStatus::Failed {
+                callboard_telemetry::span::fail(&span, &ended.reason, "the run failed");
+            }
+        }
+        callboard_telemetry::metrics::run_ended(status, duration, steps);
+        let has_failed = ended.status == RunStatus::Failed;
+        self.shared.status.run_ended(has_failed, input + output, wall_ms());
+        self.shared.status.run_leaves();
+    }
+
+    fn appended(&mut self, appended: Result<u64, AppendError>) {
+        match appended {
+            Ok(durable) => {
+                for noted in self.log.advance(durable) {
+                    let ended = match &noted.recorded.event {
+                        Event::RunEnded(ended) => self.session.run(&ended.run).cloned(),
+                        _ => None,
+                    };
+                    self.watchers.fact(&noted, ended.map(Arc::new).as_ref());
+                }
+            }
+            Err(AppendError::Fenced) => self.exit = Some(Exit::Fenced),
+            Err(error) => self.exit = Some(Exit::AppendFailed(error.to_string())),
+        }
+    }
+
+    /// True if folding away loses nothing: no work, no append under way, nobody listening.
+    fn may_retire(&mut self) -> bool {
+        let has_nothing_to_do =
+            self.session.is_idle() || self.session.current.as_ref().is_some_and(Run::is_waiting);
+        has_nothing_to_do
+            && self.is_only_timing()
+            && self.log.is_settled()
+            && self.reported.is_empty()
+            && self.watchers.is_empty()
+    }
+
+    /// True if what runs are timers.
+    fn is_only_timing(&self) -> bool {
+        self.running.keys().all(|key| matches!(key, Key::Lapse(_) | Key::Expire))
+    }
+
+    /// Ends what runs, keeps what can be kept, and waits for both.
+    async fn leave(mut self) -> Exit {
+        self.effects.shutdown().await;
+        if self.session.current.is_some() {
+            self.shared.status.run_leaves();
+        }
+        while matches!(self.exit, Some(Exit::Stopped)) && !self.log.is_settled() {
+            let appended = self.log.appended().await;
+            if appended.is_err() {
+                debug!(session = %self.id, ?appended, "last append failed");
+                break;
+            }
+            self.appended(appended);
+        }
+        self.exit.unwrap_or(Exit::Stopped)
+    }
+}
+
+/// Resolves at a moment; never if there is none.
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The span of a run that another actor began: a new one in the same trace.
+fn run_span(id: &SessionId, run: &Run) -> Span {
+    callboard_telemetry::span::run(
+        &run.started.agent,
+        id.as_str(),
+        run.input.run.as_str(),
+        &run.trace_context,
+    )
+}

@@ -1,0 +1,293 @@
+//! Performs what the fold asks for: each effect is a task of the actor's own, dropped with it or
+//! once it is no longer wanted. What a task brings back becomes events in `outcome`.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use callboard_telemetry::span;
+use tokio::sync::{mpsc, oneshot};
+use tracing::{Instrument as _, Span};
+use uuid::Uuid;
+
+use super::{
+    actor::SessionActor,
+    clock::wall_ms,
+    offer::{Offer, prompt_digest},
+    report::Report,
+};
+use crate::{
+    call::{Abandoned, CallContext, Progress, Record, Recorder, Runnable},
+    model::{Delta, Reply, error::ModelError},
+    run::{
+        call::Call,
+        context,
+        effect::{Effect, Key},
+        event::{
+            AttemptStarted, CallSettled, Event, ModelFailed, ModelReplied, ModelRequested,
+            WantedCall,
+        },
+        ids::CallId,
+    },
+};
+
+/// Reports of one effect that may be on their way.
+const CHANNEL_CAPACITY: usize = 64;
+
+/// What an effect brings back.
+#[derive(Debug)]
+pub(super) enum Done {
+    /// Facts, in order.
+    Events(Vec<Event>),
+    /// A call's outcome.
+    Settled(Result<CallSettled, Abandoned>),
+    /// Nobody decided.
+    Lapsed(CallId),
+    /// The working time is used up.
+    Expired,
+    /// What it waited for will never be durable.
+    Closed,
+}
+
+impl SessionActor {
+    pub(super) fn start(&mut self, key: Key, effect: Effect) {
+        match effect {
+            Effect::CallModel { request, with_tools } => self.call_model(key, request, with_tools),
+            Effect::Judge(call) => self.judge(key, &call),
+            Effect::Invoke(call) => self.invoke(key, &call),
+            Effect::Stop { call, attempt } => self.stop(key, &call, attempt),
+            Effect::Lapse { call, at_ms } => {
+                let left = u64::try_from(at_ms.saturating_sub(wall_ms())).unwrap_or(0);
+                self.spawn(key, async move {
+                    tokio::time::sleep(Duration::from_millis(left)).await;
+                    Done::Lapsed(call)
+                });
+            }
+            Effect::Expire { at_elapsed_ms } => {
+                let left = Duration::from_millis(at_elapsed_ms).saturating_sub(self.clock.elapsed());
+                self.spawn(key, async move {
+                    tokio::time::sleep(left).await;
+                    Done::Expired
+                });
+            }
+            Effect::Record(_) | Effect::StartRun(_) => {}
+        }
+    }
+
+    fn spawn(&mut self, key: Key, work: impl Future<Output = Done> + Send + 'static) {
+        let span = self.span.clone().unwrap_or_else(Span::none);
+        let of = key.clone();
+        let task = self.effects.spawn(async move { (of, work.await) }.instrument(span));
+        self.running.insert(key, task);
+    }
+
+    /// While our ownership is unconfirmed, what starts waits for an accepted append.
+    fn gate(&mut self) -> Option<oneshot::Receiver<()>> {
+        let is_confirmed = self.shared.discovery.is_confirmed();
+        (!is_confirmed).then(|| self.log.tail_is_durable())
+    }
+
+    fn call_model(&mut self, key: Key, request: u32, with_tools: bool) {
+        let Some(run) = &self.session.current else { return };
+        let offer = Offer::new(&self.shared, &self.session, with_tools);
+        let messages = context::build(&self.session, offer.tokens);
+        let (run, names) = (run.input.run.clone(), run.started.models.clone());
+        let asked = offer.request(messages, &self.shared);
+        self.glimpsed = 0;
+        self.record(Event::ModelRequested(ModelRequested {
+            run: run.clone(),
+            request,
+            model: names.first().cloned().unwrap_or_default(),
+            offered: offer.names,
+            offered_digest: offer.digest,
+            prompt_digest: prompt_digest(&asked.messages),
+        }));
+        let gate = self.gate();
+        let models = Arc::clone(&self.shared.models);
+        let (deltas, reports) = (self.deltas(request), self.reports.clone());
+        let model = names.first().cloned().unwrap_or_default();
+        let work = async move {
+            if !passed(gate).await {
+                return Done::Closed;
+            }
+            let (sender, forward) = deltas;
+            let call = async {
+                let answer = models.call(&names, &asked, &sender).await;
+                drop(sender);
+                answer
+            };
+            let (answer, ()) = tokio::join!(call, forward_deltas(forward, request, reports));
+            Done::Events(vec![match answer {
+                Ok(reply) => Event::ModelReplied(replied(run, request, reply)),
+                Err(error) => Event::ModelFailed(failed(run, request, &error)),
+            }])
+        };
+        let parent = self.span.clone().unwrap_or_else(Span::none);
+        let (provider, name) = model.split_once(':').unwrap_or(("callboard", &model));
+        let chat = parent.in_scope(|| span::model_call(provider, name));
+        self.spawn(key, work.instrument(chat));
+    }
+
+    fn deltas(&self, _request: u32) -> (mpsc::Sender<Delta>, Option<mpsc::Receiver<Delta>>) {
+        let (sender, receiver) = mpsc::channel(CHANNEL_CAPACITY);
+        // Nobody looks: whatever is sent is dropped at once.
+        (sender, self.watchers.want_glimpses().then_some(receiver))
+    }
+
+    fn judge(&mut self, key: Key, id: &CallId) {
+        let Some((call, context)) = self.call_in_context(id) else { return };
+        let wanted = call.wanted.clone();
+        let (calls, gate) = (Arc::clone(&self.shared.calls), self.gate());
+        self.spawn(key, async move {
+            if !passed(gate).await {
+                return Done::Closed;
+            }
+            Done::Events(calls.judge(&wanted, &context).await)
+        });
+    }
+
+    fn invoke(&mut self, key: Key, id: &CallId) {
+        let Some((call, context)) = self.call_in_context(id) else { return };
+        let runnable = runnable(call);
+        let (calls, gate) = (Arc::clone(&self.shared.calls), self.gate());
+        let recorder = self.recorder();
+        let progress = self.progress();
+        self.spawn(key, async move {
+            if !passed(gate).await {
+                return Done::Closed;
+            }
+            let (recorder, recorded) = recorder;
+            let (progress, shown) = progress;
+            let call = async {
+                let settled = calls.run(&runnable, &context, &recorder, progress).await;
+                drop(recorder);
+                settled
+            };
+            let (settled, (), ()) = tokio::join!(call, recorded, shown);
+            Done::Settled(settled)
+        });
+    }
+
+    fn stop(&mut self, key: Key, id: &CallId, attempt: AttemptStarted) {
+        let Some((call, context)) = self.call_in_context(id) else { return };
+        let runnable = Runnable { resume: Some(attempt), ..runnable(call) };
+        let calls = Arc::clone(&self.shared.calls);
+        let recorder = self.recorder();
+        self.spawn(key, async move {
+            let (recorder, recorded) = recorder;
+            let call = async {
+                let settled = calls.stop(&runnable, &context, &recorder).await;
+                drop(recorder);
+                settled
+            };
+            let (settled, ()) = tokio::join!(call, recorded);
+            Done::Settled(settled)
+        });
+    }
+
+    fn call_in_context(&self, id: &CallId) -> Option<(&Call, CallContext)> {
+        let run = self.session.current.as_ref()?;
+        let call = run.call(id)?;
+        let limit = Duration::from_millis(run.started.limits.max_time_ms);
+        let context = CallContext {
+            deployment: self.shared.config.deployment.clone(),
+            session: self.id.clone(),
+            run: run.input.run.clone(),
+            call_id: id.clone(),
+            partition: self.ownership.partition,
+            epoch: self.ownership.epoch,
+            team: self.session.opened.as_ref()?.team.clone(),
+            agent: run.started.agent.clone(),
+            workspace: self.shared.config.workspace.clone(),
+            approver_attached: run.input.approver_attached,
+            approve: run.input.approve.clone(),
+            remaining: limit.saturating_sub(self.clock.elapsed()),
+            now_ms: wall_ms(),
+        };
+        Some((call, context))
+    }
+
+    /// A recorder, and the work of passing on what it is given; both end together.
+    fn recorder(&self) -> (Recorder, impl Future<Output = ()> + Send + use<>) {
+        let (sender, mut records) = mpsc::channel::<Record>(CHANNEL_CAPACITY);
+        let reports = self.reports.clone();
+        let pass_on = async move {
+            while let Some(record) = records.recv().await {
+                if reports.send(Report::Record(record)).await.is_err() {
+                    return;
+                }
+            }
+        };
+        (Recorder::new(sender), pass_on)
+    }
+
+    fn progress(&self) -> (mpsc::Sender<Progress>, impl Future<Output = ()> + Send + use<>) {
+        let (sender, mut progress) = mpsc::channel::<Progress>(CHANNEL_CAPACITY);
+        let is_wanted = self.watchers.want_glimpses();
+        let reports = self.reports.clone();
+        let pass_on = async move {
+            while is_wanted && let Some(progress) = progress.recv().await {
+                // Progress may be lost.
+                let _ = reports.try_send(Report::Progress(progress));
+            }
+        };
+        (sender, pass_on)
+    }
+}
+
+fn runnable(call: &Call) -> Runnable {
+    let judged = call.judged.as_ref();
+    Runnable {
+        planned: call.planned.clone().unwrap_or_default(),
+        approved_preview: call.asked.as_ref().map_or(String::new(), |a| a.preview_digest.clone()),
+        denied_effects: judged.map_or(Vec::new(), |judged| judged.denied_effects.clone()),
+        attempts: u32::try_from(call.attempts.len()).unwrap_or(u32::MAX),
+        resume: call.open_attempt().cloned(),
+    }
+}
+
+/// Waits for a gate; false if it will never open.
+async fn passed(gate: Option<oneshot::Receiver<()>>) -> bool {
+    match gate {
+        Some(durable) => durable.await.is_ok(),
+        None => true,
+    }
+}
+
+async fn forward_deltas(
+    deltas: Option<mpsc::Receiver<Delta>>,
+    request: u32,
+    reports: mpsc::Sender<Report>,
+) {
+    let Some(mut deltas) = deltas else { return };
+    while let Some(delta) = deltas.recv().await {
+        if reports.send(Report::Delta { request, delta }).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn replied(run: crate::run::ids::RunId, request: u32, reply: Reply) -> ModelReplied {
+    span::set(&Span::current(), callboard_telemetry::names::RESPONSE_MODEL, reply.model.clone());
+    let calls = reply.calls.into_iter().map(|wanted| WantedCall {
+        call_id: Uuid::now_v7().to_string().into(),
+        model_id: wanted.model_id,
+        name: wanted.name,
+        arguments: wanted.arguments,
+    });
+    ModelReplied {
+        run,
+        request,
+        text: reply.text,
+        reasoning: reply.reasoning,
+        calls: calls.collect(),
+        input_tokens: reply.input_tokens,
+        output_tokens: reply.output_tokens,
+        finish: reply.finish,
+        model: reply.model,
+    }
+}
+
+fn failed(run: crate::run::ids::RunId, request: u32, error: &ModelError) -> ModelFailed {
+    let (kind, message) = (error.kind.as_str().to_owned(), error.message.clone());
+    span::fail(&Span::current(), &kind, "the model call failed");
+    ModelFailed { run, request, kind, message }
+}

@@ -1,0 +1,85 @@
+//! Why a session did not do what it was asked.
+
+use thiserror::Error;
+
+use crate::{journal::JournalError, run::state::ApplyError};
+
+/// Why a message came to nothing.
+#[derive(Debug, Error)]
+pub enum SessionError {
+    /// The session does not exist, or belongs to another team.
+    #[error("no session has this id")]
+    NotFound,
+    /// The session cannot do it now.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Another orchestrator owns the session's partition, or nobody does.
+    #[error("another orchestrator owns the session")]
+    NotOwner,
+    /// The actor stopped before it answered; what it had not recorded did not happen.
+    #[error("the session stopped before it answered")]
+    Closed,
+    /// The session's events cannot be trusted; other sessions are not affected.
+    #[error("the session cannot be opened: {0}")]
+    Damaged(String),
+    /// The journal does not answer.
+    #[error("the journal cannot be read")]
+    Journal(#[source] JournalError),
+}
+
+impl From<JournalError> for SessionError {
+    fn from(error: JournalError) -> Self {
+        match error {
+            JournalError::Damaged { .. } | JournalError::Unknown { .. } => {
+                Self::Damaged(error.to_string())
+            }
+            other => Self::Journal(other),
+        }
+    }
+}
+
+impl From<ApplyError> for SessionError {
+    fn from(error: ApplyError) -> Self {
+        Self::Damaged(error.to_string())
+    }
+}
+
+/// Why a session that exists does not do it.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Refusal {
+    /// Too many inputs wait.
+    #[error("{waiting} inputs wait already; wait for a run to end, or open another session")]
+    Full {
+        /// How many.
+        waiting: usize,
+    },
+    /// The idempotency key was used for something else.
+    #[error("the idempotency key was used before with another body; use a new key")]
+    KeyReused,
+    /// The session works on the other kind of input.
+    #[error("this session is of kind `{kind}`; open another one for this request")]
+    WrongKind {
+        /// Its kind.
+        kind: &'static str,
+    },
+    /// The input does not fit into a model call.
+    #[error(
+        "the input has about {tokens} tokens with the system prompt, and the agent's context holds \
+         {budget} (`orchestrator.agent.context_tokens`); shorten it, or put it into a file"
+    )]
+    TooLarge {
+        /// Its size.
+        tokens: u32,
+        /// The budget.
+        budget: u32,
+    },
+    /// The call does not wait for a decision.
+    #[error("this call does not wait for a decision")]
+    NotAsked,
+    /// The session works.
+    #[error("the session works; cancel its run or wait for it to end")]
+    Busy,
+    /// The preview that was decided on is not the recorded one.
+    #[error("the preview has changed; look at it again before you decide")]
+    OtherPreview,
+}

@@ -1,0 +1,78 @@
+//! The address of a session actor.
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::{
+    error::SessionError,
+    message::{Attached, Decision, Message, Start, Watch},
+    watchers::Notice,
+};
+use crate::run::event::SessionOpened;
+
+/// The address of a session actor. Dropping the last one lets the actor fold away.
+#[derive(Clone, Debug)]
+pub struct SessionHandle {
+    pub(super) mailbox: mpsc::Sender<Message>,
+}
+
+impl SessionHandle {
+    /// Opens the session. Returns once that is durable; repeated by its team it changes nothing.
+    ///
+    /// # Errors
+    /// [`SessionError`].
+    pub async fn open(&self, open: SessionOpened) -> Result<(), SessionError> {
+        self.ask(|reply| Message::Open { open, reply }).await
+    }
+
+    /// Gives the session an input. Returns once it is durable.
+    ///
+    /// # Errors
+    /// [`SessionError`]; `Closed` means that the input was not recorded, or that nobody knows: a
+    /// repeat under the same key is safe.
+    pub async fn start(&self, start: Start) -> Result<mpsc::Receiver<Notice>, SessionError> {
+        let start = Box::new(start);
+        self.ask(|reply| Message::Start { start, reply }).await
+    }
+
+    /// Follows the session from what is durable now.
+    ///
+    /// # Errors
+    /// [`SessionError`].
+    pub async fn attach(
+        &self,
+        team: String,
+        watch: Watch,
+        until_idle: bool,
+    ) -> Result<Attached, SessionError> {
+        self.ask(|reply| Message::Attach { team, watch, until_idle, reply }).await
+    }
+
+    /// Decides on a call: whether this decision was the first, and what stands.
+    ///
+    /// # Errors
+    /// [`SessionError`].
+    pub async fn decide(
+        &self,
+        team: String,
+        decision: Decision,
+    ) -> Result<(bool, bool), SessionError> {
+        self.ask(|reply| Message::Decide { team, decision, reply }).await
+    }
+
+    /// Ends the current run and drops the inputs that wait; whether there was a run.
+    ///
+    /// # Errors
+    /// [`SessionError`].
+    pub async fn cancel(&self, team: String, reason: String) -> Result<bool, SessionError> {
+        self.ask(|reply| Message::Cancel { team, reason, reply }).await
+    }
+
+    async fn ask<T>(
+        &self,
+        message: impl FnOnce(oneshot::Sender<Result<T, SessionError>>) -> Message,
+    ) -> Result<T, SessionError> {
+        let (reply, answer) = oneshot::channel();
+        self.mailbox.send(message(reply)).await.map_err(|_| SessionError::Closed)?;
+        answer.await.map_err(|_| SessionError::Closed)?
+    }
+}

@@ -1,0 +1,184 @@
+//! An actor's hand on the journal: appends in order, never awaited, and the watermark of what is
+//! durable, which releases what waits for it.
+
+use std::{
+    collections::VecDeque,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesOrdered};
+use tokio::{sync::oneshot, time::Instant};
+use uuid::Uuid;
+
+use super::{
+    error::SessionError,
+    registry::Ownership,
+    watchers::{Noted, RunTracker},
+};
+use crate::{
+    journal::{Append, AppendError, Journal, SessionState},
+    run::{event::Recorded, ids::SessionId, state::Session},
+};
+
+/// Events read at once when a session is folded.
+const PAGE: usize = 512;
+
+/// Folds a session from its journal; `None` if it has no events.
+///
+/// # Errors
+/// [`SessionError::Damaged`] if its events cannot be trusted, `Journal` if they cannot be read.
+pub async fn load(
+    journal: &dyn Journal,
+    id: &SessionId,
+) -> Result<Option<Session>, SessionError> {
+    let mut session = Session::default();
+    loop {
+        let page = journal.read(id, session.last_seq, PAGE).await?;
+        for recorded in &page {
+            session.apply(recorded)?;
+        }
+        if page.len() < PAGE {
+            return Ok((session.last_seq > 0).then_some(session));
+        }
+    }
+}
+
+/// Something that waits for an event to be durable.
+type Release = Box<dyn FnOnce() + Send>;
+
+pub(super) struct Log {
+    journal: Arc<dyn Journal>,
+    session: SessionId,
+    ownership: Ownership,
+    tracker: RunTracker,
+    /// Events of this turn, not yet handed over.
+    turn: Vec<Recorded>,
+    /// Events that nobody may be told of yet.
+    pending: VecDeque<Noted>,
+    appends: FuturesOrdered<BoxFuture<'static, Result<u64, AppendError>>>,
+    durable: u64,
+    waiting: VecDeque<(u64, Release)>,
+    state: (SessionState, Option<i64>),
+}
+
+impl Log {
+    pub(super) fn new(
+        journal: Arc<dyn Journal>,
+        session: SessionId,
+        ownership: Ownership,
+        folded: &Session,
+    ) -> Self {
+        let current = folded.current.as_ref().map(|run| run.input.run.clone());
+        Self {
+            journal,
+            session,
+            ownership,
+            tracker: RunTracker::at(current.unwrap_or_default()),
+            turn: Vec::new(),
+            pending: VecDeque::new(),
+            appends: FuturesOrdered::new(),
+            durable: folded.last_seq,
+            waiting: VecDeque::new(),
+            state: (SessionState::Idle, None),
+        }
+    }
+
+    /// Number of the last durable event.
+    pub(super) fn durable(&self) -> u64 {
+        self.durable
+    }
+
+    /// Notes an event for the append of this turn.
+    pub(super) fn push(&mut self, recorded: Recorded) {
+        let run = self.tracker.run_of(&recorded.event);
+        self.pending.push_back(Noted { recorded: Arc::new(recorded.clone()), run });
+        self.turn.push(recorded);
+    }
+
+    /// Calls `release` once the event with this number is durable; never if it never is.
+    pub(super) fn when_durable(&mut self, seq: u64, release: impl FnOnce() + Send + 'static) {
+        if seq <= self.durable {
+            release();
+        } else {
+            self.waiting.push_back((seq, Box::new(release)));
+        }
+    }
+
+    /// Resolves once everything noted so far is durable; fails if it never will be.
+    pub(super) fn tail_is_durable(&mut self) -> oneshot::Receiver<()> {
+        let (told, durable) = oneshot::channel();
+        let tail = self.pending.back().map_or(self.durable, |noted| noted.recorded.seq);
+        self.when_durable(tail, move || {
+            // Whoever waited may have gone.
+            let _ = told.send(());
+        });
+        durable
+    }
+
+    /// Hands the events of this turn over, with the state that the session has after them.
+    pub(super) fn flush(&mut self, state: SessionState, wake_at_ms: Option<i64>) {
+        if self.turn.is_empty() && self.state == (state, wake_at_ms) {
+            return;
+        }
+        self.state = (state, wake_at_ms);
+        let events = std::mem::take(&mut self.turn);
+        let count = events.len();
+        let expected_seq = events.first().map_or(self.tail() + 1, |first| first.seq);
+        let answer = self.journal.submit(Append {
+            session: self.session.clone(),
+            partition: self.ownership.partition,
+            epoch: self.ownership.epoch,
+            append_id: Uuid::now_v7(),
+            expected_seq,
+            events,
+            state,
+            wake_at_ms,
+        });
+        let since = Instant::now();
+        self.appends.push_back(
+            async move {
+                let answer = answer.await.unwrap_or(Err(AppendError::Closed));
+                let events = u64::try_from(count).unwrap_or(u64::MAX);
+                callboard_telemetry::metrics::journal_append(events, since.elapsed());
+                answer
+            }
+            .boxed(),
+        );
+    }
+
+    /// True if everything is durable.
+    pub(super) fn is_settled(&self) -> bool {
+        self.turn.is_empty() && self.appends.is_empty()
+    }
+
+    /// The next append that was answered; pending for ever if none is under way.
+    pub(super) async fn appended(&mut self) -> Result<u64, AppendError> {
+        std::future::poll_fn(|context| self.poll_appended(context)).await
+    }
+
+    fn poll_appended(&mut self, context: &mut Context<'_>) -> Poll<Result<u64, AppendError>> {
+        match Pin::new(&mut self.appends).poll_next_unpin(context) {
+            Poll::Ready(Some(answer)) => Poll::Ready(answer),
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        }
+    }
+
+    /// Moves the watermark: releases what waited and gives the events that may be told now.
+    pub(super) fn advance(&mut self, durable: u64) -> Vec<Noted> {
+        self.durable = self.durable.max(durable);
+        let told = self.pending.iter().take_while(|noted| noted.recorded.seq <= durable).count();
+        let noted = self.pending.drain(..told).collect();
+        while self.waiting.front().is_some_and(|(seq, _)| *seq <= self.durable) {
+            if let Some((_, release)) = self.waiting.pop_front() {
+                release();
+            }
+        }
+        noted
+    }
+
+    fn tail(&self) -> u64 {
+        self.pending.back().map_or(self.durable, |noted| noted.recorded.seq)
+    }
+}

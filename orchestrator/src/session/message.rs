@@ -1,0 +1,75 @@
+//! What a session actor understands.
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::{error::SessionError, watchers::Notice};
+use crate::run::{
+    event::{InputReceived, SessionOpened},
+    ids::CallId,
+};
+
+/// What a caller wants to hear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// Only how the run ended.
+    Result,
+    /// Durable events.
+    Facts,
+    /// Durable events, and glimpses of what is being made.
+    All,
+}
+
+/// An input.
+#[derive(Debug)]
+pub struct Start {
+    /// How to open the session if it does not exist.
+    pub open: SessionOpened,
+    /// The input.
+    pub input: InputReceived,
+    /// Trace context of the request.
+    pub trace_context: String,
+    /// What the caller wants to hear.
+    pub watch: Watch,
+}
+
+/// A subscription to a session.
+#[derive(Debug)]
+pub struct Attached {
+    /// Facts up to this number are in the journal and are not sent again.
+    pub durable: u64,
+    /// What comes after; ends when there is nothing more to tell.
+    pub notices: mpsc::Receiver<Notice>,
+}
+
+/// A decision on a call.
+#[derive(Debug)]
+pub struct Decision {
+    /// The call.
+    pub call: CallId,
+    /// Whether it may run.
+    pub approve: bool,
+    /// Who decides.
+    pub by: String,
+    /// Remark that the model sees.
+    pub note: String,
+    /// Idempotency key; empty for none.
+    pub key: String,
+    /// Digest of the preview that was shown; empty for the recorded one.
+    pub preview_digest: String,
+}
+
+type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
+
+#[derive(Debug)]
+pub(super) enum Message {
+    /// Open the session; answered once that is durable. Repeated by its team it changes nothing.
+    Open { open: SessionOpened, reply: Reply<()> },
+    /// Begin a run; answered once the input is durable.
+    Start { start: Box<Start>, reply: Reply<mpsc::Receiver<Notice>> },
+    /// Follow the session.
+    Attach { team: String, watch: Watch, until_idle: bool, reply: Reply<Attached> },
+    /// Decide; answered with whether it was the first and what stands, once durable.
+    Decide { team: String, decision: Decision, reply: Reply<(bool, bool)> },
+    /// End the current run and those that wait; answered with whether there was one, once durable.
+    Cancel { team: String, reason: String, reply: Reply<bool> },
+}

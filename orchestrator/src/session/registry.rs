@@ -1,0 +1,210 @@
+//! The sessions that live in this process. Only the registry removes an actor, so that a session
+//! never has two.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use callboard_discovery::Discovery;
+use tokio::sync::mpsc;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::{error, warn};
+
+use super::{
+    actor::{Exit, SessionActor},
+    error::{Refusal, SessionError},
+    handle::SessionHandle,
+    message::Message,
+};
+use crate::{
+    call::CallPath,
+    config::Config,
+    journal::{Epoch, Journal, SessionState},
+    model::Models,
+    partitions::Partitions,
+    run::ids::SessionId,
+    status::Status,
+};
+
+/// Messages that a session may be behind.
+const MAILBOX_CAPACITY: usize = 64;
+/// Pause before a session whose append failed is folded anew.
+const REOPEN_AFTER: Duration = Duration::from_millis(500);
+
+/// What all sessions of a process share.
+pub struct Shared {
+    /// Settings.
+    pub config: Config,
+    /// Where events are.
+    pub journal: Arc<dyn Journal>,
+    /// The way to the tools.
+    pub calls: Arc<CallPath>,
+    /// The models.
+    pub models: Arc<Models>,
+    /// Whether our ownership is confirmed.
+    pub discovery: Arc<dyn Discovery>,
+    /// What we own.
+    pub partitions: Partitions,
+    /// Figures.
+    pub status: Arc<Status>,
+    /// Our incarnation.
+    pub incarnation: String,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("incarnation", &self.incarnation).finish_non_exhaustive()
+    }
+}
+
+/// Under which right an actor acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ownership {
+    /// Partition of the session.
+    pub partition: u32,
+    /// Epoch under which it was woken.
+    pub epoch: Epoch,
+}
+
+/// The sessions that are awake.
+#[derive(Debug)]
+pub struct Sessions {
+    shared: Arc<Shared>,
+    awake: Mutex<HashMap<SessionId, Awake>>,
+    tasks: TaskTracker,
+    shutdown: CancellationToken,
+}
+
+#[derive(Debug)]
+struct Awake {
+    handle: SessionHandle,
+    ownership: Ownership,
+    stop: CancellationToken,
+}
+
+impl Sessions {
+    /// No session is awake yet. Actors run in `tasks` and stop at `shutdown`.
+    pub fn new(shared: Arc<Shared>, tasks: TaskTracker, shutdown: CancellationToken) -> Arc<Self> {
+        Arc::new(Self { shared, awake: Mutex::default(), tasks, shutdown })
+    }
+
+    /// What all sessions share.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// The session, woken if it sleeps.
+    ///
+    /// # Errors
+    /// [`SessionError::NotOwner`].
+    pub fn wake(self: &Arc<Self>, id: &SessionId) -> Result<SessionHandle, SessionError> {
+        let ownership = self.shared.partitions.owned(id).ok_or(SessionError::NotOwner)?;
+        let mut awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = awake.get(id) {
+            let is_ours = found.ownership == ownership;
+            return if is_ours { Ok(found.handle.clone()) } else { Err(SessionError::Closed) };
+        }
+        if self.shutdown.is_cancelled() {
+            return Err(SessionError::NotOwner);
+        }
+        let (mailbox, inbox) = mpsc::channel(MAILBOX_CAPACITY);
+        let handle = SessionHandle { mailbox };
+        let stop = self.shutdown.child_token();
+        let entry = Awake { handle: handle.clone(), ownership, stop: stop.clone() };
+        awake.insert(id.clone(), entry);
+        callboard_telemetry::metrics::sessions_resident(
+            u64::try_from(awake.len()).unwrap_or(u64::MAX),
+        );
+        drop(awake);
+        let actor = SessionActor::new(id.clone(), ownership, Arc::clone(self));
+        let registry = Arc::clone(self);
+        let id = id.clone();
+        self.tasks.spawn(async move {
+            let exit = actor.run(inbox, stop).await;
+            registry.stopped(&id, exit).await;
+        });
+        Ok(handle)
+    }
+
+    /// Runs one request against a session; a handle that closed meanwhile is asked for once more.
+    ///
+    /// # Errors
+    /// Those of `request`, and [`SessionError::NotOwner`].
+    pub async fn with<T, F>(
+        self: &Arc<Self>,
+        id: &SessionId,
+        request: impl Fn(SessionHandle) -> F,
+    ) -> Result<T, SessionError>
+    where
+        F: Future<Output = Result<T, SessionError>>,
+    {
+        match request(self.wake(id)?).await {
+            Err(SessionError::Closed) => {
+                // The actor folds away or stops: give it the moment that takes.
+                tokio::task::yield_now().await;
+                request(self.wake(id)?).await
+            }
+            other => other,
+        }
+    }
+
+    /// Removes an idle session of a team for good.
+    ///
+    /// # Errors
+    /// [`SessionError::NotFound`], also for another team's; [`Refusal::Busy`]; `Journal`.
+    pub async fn delete(&self, team: &str, id: &SessionId) -> Result<(), SessionError> {
+        self.shared.partitions.owned(id).ok_or(SessionError::NotOwner)?;
+        let journal = &*self.shared.journal;
+        let row = crate::query::owned_row(journal, team, id).await?;
+        if row.state != SessionState::Idle {
+            return Err(Refusal::Busy.into());
+        }
+        if let Some(found) = self.awake.lock().unwrap_or_else(PoisonError::into_inner).remove(id) {
+            found.stop.cancel();
+        }
+        Ok(journal.delete(id).await?)
+    }
+
+    /// Lets an idle actor go, unless a message came meanwhile.
+    pub(super) fn retire(&self, id: &SessionId, inbox: &mpsc::Receiver<Message>) -> bool {
+        let mut awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
+        // Who has the handle sends without this lock; who sends too late meets a closed inbox and
+        // asks again.
+        inbox.is_empty() && awake.remove(id).is_some()
+    }
+
+    /// Stops the actors of partitions that are no longer owned under the epoch they were woken in.
+    pub fn stop_lost(&self) {
+        let awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
+        for (id, session) in awake.iter() {
+            if self.shared.partitions.owned(id) != Some(session.ownership) {
+                session.stop.cancel();
+            }
+        }
+    }
+
+    async fn stopped(self: &Arc<Self>, id: &SessionId, exit: Exit) {
+        {
+            let mut awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
+            awake.remove(id);
+            callboard_telemetry::metrics::sessions_resident(
+                u64::try_from(awake.len()).unwrap_or(u64::MAX),
+            );
+        }
+        match exit {
+            Exit::Retired | Exit::Stopped => {}
+            Exit::Fenced => warn!(session = %id, "another owner has taken over"),
+            Exit::Damaged(what) => error!(session = %id, what, "session refused"),
+            Exit::AppendFailed(what) => {
+                warn!(session = %id, what, "append failed; the session is folded anew");
+                let pause = tokio::time::sleep(REOPEN_AFTER);
+                let is_over = self.shutdown.run_until_cancelled(pause).await.is_none();
+                if !is_over && let Err(error) = self.wake(id) {
+                    warn!(session = %id, %error, "session not reopened");
+                }
+            }
+        }
+    }
+}
