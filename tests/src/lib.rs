@@ -1,1 +1,30 @@
-//! Placeholder.
+//! The harness of the whole-system tests: each helper once. The tests themselves are in `it/`.
+//!
+//! Everything is real: processes, sockets, etcd. Only the paid model API is played, by a server
+//! that speaks its bytes (`model`).
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::missing_panics_doc,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a harness fails its test by panicking, and reads the environment and the clock"
+)]
+
+mod binary;
+mod etcd;
+mod model;
+mod otlp;
+mod processes;
+mod wait;
+
+pub use self::{
+    binary::{Callboard, Finished, Stack},
+    etcd::Etcd,
+    model::{ModelServer, Reply},
+    otlp::{Collector, Span},
+    processes::{alive, processes_of},
+    wait::{eventually, within},
+};

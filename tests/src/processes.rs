@@ -1,0 +1,31 @@
+//! Which processes are there, asked of the kernel.
+
+use std::{fs, path::Path};
+
+/// Process ids whose command line or environment mentions `folder`, our own process left out.
+pub fn processes_of(folder: &Path) -> Vec<(u32, String)> {
+    let own = std::process::id();
+    let needle = folder.as_os_str().as_encoded_bytes();
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        let mentions = |bytes: &[u8]| bytes.windows(needle.len()).any(|window| window == needle);
+        if pid != own && alive(pid) && (mentions(&command) || mentions(&environment)) {
+            let text = String::from_utf8_lossy(&command).replace('\0', " ");
+            found.push((pid, text));
+        }
+    }
+    found
+}
+
+/// True for a process that is there and no zombie.
+pub fn alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The state follows the name, which is in parentheses and may hold any character.
+    let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
+    state.is_some_and(|state| state != 'Z' && state != 'X')
+}
