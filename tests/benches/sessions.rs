@@ -11,6 +11,8 @@
     clippy::disallowed_methods,
     clippy::disallowed_types,
     missing_docs,
+    unreachable_pub,
+    clippy::pedantic,
     reason = "a benchmark prints, reads the clock, and stops at the first surprise"
 )]
 
