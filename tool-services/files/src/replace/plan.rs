@@ -1,0 +1,215 @@
+//! What a write would do, and how a person is shown it before it is done. Nothing is changed here.
+
+use std::{ffi::OsStr, fmt::Write, io::Read, os::unix::ffi::OsStrExt, path::Path};
+
+use callboard_tool::Failure;
+use encoding_rs::UTF_8;
+use sha2::{Digest, Sha256};
+
+use crate::{
+    answer::{count, number},
+    beneath::WallError,
+    diff::Diff,
+    encoding::{Content, judge},
+    meta::Meta,
+    relative::RelativePath,
+    workspace::Walls,
+};
+
+/// Largest file that is written, or replaced, in bytes.
+pub(crate) const MAX_SIZE: u64 = 10 * 1024 * 1024;
+
+/// A write that is not yet done.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// The path as somebody wrote it.
+    pub(crate) written: String,
+    /// Where the file is, or will be.
+    pub(crate) path: RelativePath,
+    /// Its content afterwards.
+    pub(crate) content: Vec<u8>,
+    /// What is there now.
+    pub(crate) old: Option<Old>,
+    /// What a person has to see.
+    pub(crate) preview: String,
+}
+
+/// The file that is to be replaced.
+#[derive(Clone, Debug)]
+pub(crate) struct Old {
+    pub(crate) meta: Meta,
+    /// Whether it has the new content already.
+    pub(crate) is_same: bool,
+}
+
+impl Plan {
+    /// Looks at what is there and what would become of it.
+    ///
+    /// # Errors
+    /// The file may not be written, is no regular file, or is too large.
+    pub(crate) fn new(walls: &Walls, written: String, content: String) -> Result<Self, Failure> {
+        let path = walls.target(&written)?;
+        let Some(name) = path.file_name() else {
+            return Err(Failure::unsupported(
+                "The path is the workspace itself, a folder; name a file in it, such as \
+                 `notes/a.md`.",
+            ));
+        };
+        if written.ends_with('/') {
+            return Err(Failure::unsupported(format!(
+                "`{path}/` names a folder; name a file in it. Missing folders are made."
+            )));
+        }
+        debug_assert!(!name.is_empty());
+        let size = content.len() as u64;
+        if size > MAX_SIZE {
+            return Err(too_large(&path, "The content for", size));
+        }
+        let old = read_old(walls, &written, &path)?;
+        let preview = preview(&path, missing(walls, &path).as_ref(), old.as_ref(), &content);
+        let old = old.map(|(meta, bytes)| Old { meta, is_same: bytes == content.as_bytes() });
+        Ok(Self { written, path, content: content.into_bytes(), old, preview })
+    }
+
+    /// Whether nothing has to be done.
+    pub(crate) fn is_done(&self) -> bool {
+        self.old.as_ref().is_some_and(|old| old.is_same)
+    }
+
+    /// Whether the file has the new content by now, whoever wrote it.
+    pub(crate) fn is_already_there(&self, walls: &Walls) -> bool {
+        let read = read_old(walls, &self.written, &self.path);
+        matches!(read, Ok(Some((_, bytes))) if bytes == self.content)
+    }
+
+    pub(crate) fn parent(&self) -> RelativePath {
+        self.path.parent().unwrap_or_default()
+    }
+
+    pub(crate) fn name(&self) -> &Path {
+        Path::new(OsStr::from_bytes(self.path.file_name().unwrap_or_default()))
+    }
+}
+
+/// The content that is there now, if it may be seen.
+fn read_old(
+    walls: &Walls,
+    written: &str,
+    path: &RelativePath,
+) -> Result<Option<(Meta, Vec<u8>)>, Failure> {
+    let open = match walls.root().open_file(path) {
+        Ok(open) => open,
+        Err(WallError::NotFound { .. }) => return Ok(None),
+        Err(error) => return Err(walls.refuse_change(written, &error)),
+    };
+    walls.guard_meta(written, open.meta)?;
+    if open.meta.size > MAX_SIZE {
+        return Err(too_large(path, "The present content of", open.meta.size));
+    }
+    let mut bytes = Vec::new();
+    let read = open.file.take(MAX_SIZE + 1).read_to_end(&mut bytes);
+    read.map_err(|error| {
+        Failure::unavailable(format!("`{path}` cannot be read: {}.", error.kind()))
+    })?;
+    if bytes.len() as u64 > MAX_SIZE {
+        return Err(too_large(path, "The present content of", bytes.len() as u64));
+    }
+    Ok(Some((open.meta, bytes)))
+}
+
+/// The outermost folder that would have to be made.
+fn missing(walls: &Walls, path: &RelativePath) -> Option<RelativePath> {
+    let mut missing = None;
+    let mut folder = path.parent()?;
+    while !folder.is_root() && walls.root().node(&folder).is_err() {
+        missing = Some(folder.clone());
+        folder = folder.parent()?;
+    }
+    missing
+}
+
+fn preview(
+    path: &RelativePath,
+    missing: Option<&RelativePath>,
+    old: Option<&(Meta, Vec<u8>)>,
+    new: &str,
+) -> String {
+    let size = |bytes: &[u8]| count(bytes.len() as u64, "byte", "bytes");
+    let mut notes = Vec::new();
+    let mut old_text = String::new();
+    match old {
+        None => {
+            notes.push(format!("Create {path}: {}.", size(new.as_bytes())));
+            if let Some(folder) = missing {
+                notes.push(format!("The folder {folder} does not exist and is made."));
+            }
+        }
+        Some((meta, bytes)) => {
+            let sizes = (size(bytes), size(new.as_bytes()));
+            notes.push(format!("Replace {path}: {} become {}.", sizes.0, sizes.1));
+            notes.push("Not reversible: the old content is not kept.".to_owned());
+            old_text = text(bytes, &mut notes);
+            if meta.links > 1 {
+                let others = count(meta.links - 1, "other name", "other names");
+                notes.push(format!("It has {others} (hard links), where the old content stays."));
+            }
+        }
+    }
+    let diff = Diff::of(&old_text, new);
+    notes.push(format!("Lines: +{} −{}.", number(diff.added), number(diff.removed)));
+    if diff.folded > 0 || diff.is_cut {
+        let bytes = old.map_or(&[][..], |(_, bytes)| bytes);
+        let rest = count(diff.folded, "line", "lines");
+        notes.push(format!(
+            "The diff is too long to be shown whole: {rest} and the ends of very long lines are \
+             left out. SHA-256 of the old content: {}; of the new content: {}.",
+            hash(bytes),
+            hash(new.as_bytes())
+        ));
+    }
+    let from = if old.is_some() { path.to_string() } else { "/dev/null".to_owned() };
+    format!("{}\n--- {from}\n+++ {path}\n{}", notes.join("\n"), diff.text)
+}
+
+/// The old content as text, with a note on what the diff cannot show.
+fn text(bytes: &[u8], notes: &mut Vec<String>) -> String {
+    match judge(bytes, true) {
+        Content::Binary(name) => {
+            notes.push(format!(
+                "The old content is no text ({name}, SHA-256 {}); the diff shows only the new one.",
+                hash(bytes)
+            ));
+            String::new()
+        }
+        Content::Text(kind) => {
+            let (text, _) =
+                kind.encoding.decode_without_bom_handling(&bytes[usize::from(kind.mark)..]);
+            if kind.encoding != UTF_8 || kind.mark > 0 || std::str::from_utf8(bytes).is_err() {
+                let mark = if kind.mark > 0 { " with a byte order mark" } else { "" };
+                notes.push(format!(
+                    "The old content is {}{mark}; the new one is UTF-8 (old SHA-256: {}).",
+                    kind.encoding.name(),
+                    hash(bytes)
+                ));
+            }
+            text.into_owned()
+        }
+    }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(64);
+    for byte in Sha256::digest(bytes) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+fn too_large(path: &RelativePath, what: &str, size: u64) -> Failure {
+    Failure::too_large(format!(
+        "{what} `{path}` has {}; files of at most {} (10 MiB) can be written. Nothing was changed.",
+        count(size, "byte", "bytes"),
+        count(MAX_SIZE, "byte", "bytes")
+    ))
+}

@@ -1,0 +1,209 @@
+//! `write_file`: a file's whole content, after a person saw the change. What it would do is in
+//! `replace/plan.rs`, how it is done in `replace.rs`; here is who may do it when.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use callboard_tool::{About, Call, Effect, Example, Failure, Output, Tool, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    answer::{count, json},
+    meta::Identity,
+    relative::RelativePath,
+    replace::{Old, Plan, Written, replace},
+    workspace::{Walls, within},
+};
+
+/// Writes a file.
+#[derive(Debug, Default)]
+pub(crate) struct WriteFile {
+    under_way: UnderWay,
+}
+
+/// What to write.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// Path of the file, relative to the workspace, such as `notes/summary.md`. Missing folders are
+    /// made.
+    path: String,
+    /// The whole content of the file afterwards, written as it is: no character is added, removed
+    /// or changed.
+    content: String,
+}
+
+/// The same for programs.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answer {
+    /// Path of the file from the workspace.
+    path: String,
+    /// Size of the file in bytes.
+    size: u64,
+    /// Lines of the file: line ends, plus one if the last line has none.
+    lines: u64,
+    /// Whether there was no such file before.
+    created: bool,
+    /// Whether anything was written; false if the file had this content already.
+    changed: bool,
+    /// Folders that were made.
+    folders: Vec<String>,
+}
+
+impl Tool for WriteFile {
+    type Args = Args;
+
+    fn about(&self) -> About {
+        About::new(
+            "write_file",
+            "Writes a text file of the workspace as a whole: makes a new file with its folders, or \
+             replaces all that is in an old one. A person sees the change first and decides. The \
+             content is written exactly as given.",
+            "Looking at a file (read_file), running a program (run_command), answers that nobody \
+             asked to have saved.",
+            Example::new(
+                "Save \"Meet on Monday\" as notes/monday.md",
+                r#"{"path":"notes/monday.md","content":"Meet on Monday\n"}"#,
+            ),
+        )
+        .words(
+            "write, save, store, create, make a file; put text into a file; save the summary, the \
+             answer, the result as a file; overwrite, replace a file. 写入, 保存, 存为, 创建文件, \
+             新建文件, 写到文件, 覆盖, 另存",
+        )
+        .example(Example::new(
+            "Create hello.txt with the text hello",
+            r#"{"path":"hello.txt","content":"hello\n"}"#,
+        ))
+        .example(Example::new(
+            "把“明天开会”写入 todo.txt",
+            r#"{"path":"todo.txt","content":"明天开会\n"}"#,
+        ))
+        .effects(&[Effect::Write])
+        .destructive(true)
+        .idempotent()
+        .asks()
+        .output::<Answer>()
+    }
+
+    async fn preflight(&self, args: &Args, call: &Call) -> Verdict {
+        let (path, content) = (args.path.clone(), args.content.clone());
+        match within(call, move |walls| Plan::new(walls, path, content)).await {
+            // There is nothing to decide about a write that changes nothing.
+            Ok(plan) if plan.is_done() => {
+                call.hold(plan);
+                Verdict::Allow
+            }
+            Ok(plan) => {
+                let what = if plan.old.is_some() { "replaces" } else { "makes" };
+                let reason = format!("This {what} the file {}.", plan.path);
+                let preview = plan.preview.clone();
+                call.hold(plan);
+                Verdict::Ask { reason, preview, irreversible: false }
+            }
+            // Nobody is asked about a write that cannot be.
+            Err(failure) => Verdict::Block { reason: failure.message },
+        }
+    }
+
+    async fn invoke(&self, args: Args, call: &Call) -> Result<Output, Failure> {
+        // What the preview showed is what is written, or nothing.
+        let Some(plan) = call.held::<Plan>() else {
+            return Err(Failure::internal(format!("`{}` was not looked at first.", args.path)));
+        };
+        let under_way = self.under_way.clone();
+        within(call, move |walls| {
+            if plan.is_done() {
+                return output(&plan, &Written::AlreadyThere);
+            }
+            let _turn = under_way.begin(walls, &plan)?;
+            let written = replace(walls, &plan)?;
+            output(&plan, &written)
+        })
+        .await
+    }
+}
+
+fn output(plan: &Plan, written: &Written) -> Result<Output, Failure> {
+    let path = &plan.path;
+    let size = plan.content.len() as u64;
+    let is_open = plan.content.last().is_some_and(|byte| *byte != b'\n');
+    let lines = memchr::memchr_iter(b'\n', &plan.content).count() as u64 + u64::from(is_open);
+    let extent = format!("{}, {}", count(size, "byte", "bytes"), count(lines, "line", "lines"));
+    let (text, folders) = match written {
+        Written::AlreadyThere => (
+            format!("{path} has this very content already ({extent}); nothing was written."),
+            &[][..],
+        ),
+        Written::Done { parents } => {
+            let what =
+                if plan.old.is_some() { "the old content is replaced" } else { "a new file" };
+            (format!("Wrote {path}: {extent}; {what}."), &parents[..])
+        }
+    };
+    let changed = *written != Written::AlreadyThere;
+    let answer = Answer {
+        path: path.to_string(),
+        size,
+        lines,
+        created: changed && plan.old.is_none(),
+        changed,
+        folders: folders.iter().map(ToString::to_string).collect(),
+    };
+    let output = Output::text(format!("{text} Nothing more to do for this file."));
+    let output = output.structured(json(&answer)?);
+    Ok(match &plan.old {
+        Some(Old { meta, .. }) if changed && meta.links > 1 => output.diagnostic(format!(
+            "{path} had {} (hard links); the old content is still there.",
+            count(meta.links - 1, "other name", "other names")
+        )),
+        Some(_) | None => output,
+    })
+}
+
+/// The writes that are being done right now, one for each file.
+#[derive(Clone, Debug, Default)]
+struct UnderWay(Arc<Mutex<HashMap<Place, Vec<u8>>>>);
+
+/// A file: the folder that is its workspace, and its path there.
+type Place = (Identity, RelativePath);
+
+impl UnderWay {
+    /// Begins a write unless another one is under way that says something else. Two that say the
+    /// same do not hurt each other.
+    fn begin(&self, walls: &Walls, plan: &Plan) -> Result<Turn, Failure> {
+        let root = walls.root().node(&RelativePath::root());
+        let root = root.map_err(|error| walls.refuse_change(&plan.written, &error))?;
+        let place = (root.meta.identity, plan.path.clone());
+        let mut writes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match writes.get(&place) {
+            Some(content) if *content != plan.content => Err(Failure::conflict(format!(
+                "Another write of `{}` with other content is under way. Only one of the two can \
+                 be meant: nothing was written by this call. Read the file, then decide.",
+                plan.path
+            ))),
+            Some(_) => Ok(Turn { under_way: self.clone(), place: None }),
+            None => {
+                writes.insert(place.clone(), plan.content.clone());
+                Ok(Turn { under_way: self.clone(), place: Some(place) })
+            }
+        }
+    }
+}
+
+/// One write that is being done.
+struct Turn {
+    under_way: UnderWay,
+    place: Option<Place>,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Some(place) = self.place.take() {
+            self.under_way.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&place);
+        }
+    }
+}
