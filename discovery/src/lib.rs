@@ -11,6 +11,7 @@ mod error;
 mod lease;
 mod claims;
 mod directory;
+mod etcd;
 mod private_folder;
 #[cfg(test)]
 mod testing;
@@ -136,9 +137,9 @@ impl std::fmt::Debug for Login {
 pub async fn connect(config: Config) -> Result<Arc<dyn Discovery>, Error> {
     match config {
         Config::Directory { path } => Ok(directory::connect(&path).await?),
-        Config::Etcd { .. } => Err(Error::Setting {
-            key: "discovery",
-            reason: "no etcd backend is built in".to_owned(),
-        }),
+        Config::Etcd { endpoints, prefix, lease_ttl, login } => {
+            let settings = etcd::Settings { endpoints, prefix, lease_ttl, login };
+            Ok(etcd::connect(settings).await?)
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::{fs::Permissions, os::unix::fs::PermissionsExt as _, time::Duration};
 
 use tokio::sync::watch;
 
-use crate::{Address, Instance, Role, State};
+use crate::{Address, Instance, InstanceId, LiveSet, Role, State};
 
 /// Generous: a test fails by it only if the condition never comes.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
@@ -34,6 +34,18 @@ pub(crate) fn instance(id: &str) -> Instance {
 pub(crate) fn orchestrator(id: &str) -> Instance {
     let incarnation = uuid::Uuid::new_v4().to_string();
     Instance { role: Role::Orchestrator, name: "orchestrator".into(), incarnation, ..instance(id) }
+}
+
+/// Holds once the instance is in a confirmed view.
+pub(crate) fn has(id: &str) -> impl FnMut(&LiveSet) -> bool {
+    let id = InstanceId::from(id);
+    move |live| live.confirmed && live.instances.contains_key(&id)
+}
+
+/// Holds once the instance is no longer in a confirmed view.
+pub(crate) fn lacks(id: &str) -> impl FnMut(&LiveSet) -> bool {
+    let id = InstanceId::from(id);
+    move |live| live.confirmed && !live.instances.contains_key(&id)
 }
 
 /// Waits until the value fits, and answers with it.

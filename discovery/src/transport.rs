@@ -16,3 +16,6 @@ pub use self::{
     listen::{BindError, Bound, bind},
     token::{Credentials, DeploymentToken, TokenError},
 };
+
+#[cfg(test)]
+mod tests;

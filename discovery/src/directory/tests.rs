@@ -18,21 +18,11 @@ use tokio::{
 use crate::{
     Address, Config, Discovery, Error, FolderError, Held, Instance, InstanceId, LiveSet, Owners,
     State, connect,
-    testing::{folder, instance, orchestrator, until},
+    testing::{folder, has, instance, lacks, orchestrator, until},
 };
 
 async fn open(path: &Path) -> Arc<dyn Discovery> {
     connect(Config::Directory { path: path.to_owned() }).await.unwrap()
-}
-
-fn has(id: &str) -> impl FnMut(&LiveSet) -> bool {
-    let id = InstanceId::from(id);
-    move |live| live.confirmed && live.instances.contains_key(&id)
-}
-
-fn lacks(id: &str) -> impl FnMut(&LiveSet) -> bool {
-    let id = InstanceId::from(id);
-    move |live| live.confirmed && !live.instances.contains_key(&id)
 }
 
 fn files(path: &Path) -> Vec<String> {
