@@ -2,8 +2,26 @@
 //!
 //! [`Journal`] is what the session actors know of it; they hand events over in order and never
 //! wait. Who may append is decided here, by the epoch that a partition was last claimed with. What
-//! the events mean is left to `run`. Next: `journal/sqlite.rs`, the journal of one
-//! machine.
+//! the events mean is left to `run`. Next: [`sqlite`], the journal of one machine.
+
+pub mod sqlite;
+mod writer;
+mod append;
+mod convert;
+mod blob;
+mod chain;
+mod claim;
+mod checkpoint;
+mod reader;
+mod walk;
+mod verify;
+mod schema;
+mod log;
+mod row;
+mod lock;
+mod fault;
+#[cfg(test)]
+mod generate;
 
 use std::fmt;
 
@@ -209,11 +227,13 @@ pub trait Journal: Send + Sync + 'static {
 
     /// Hands events over, without waiting. The answer, the session's last sequence number, comes
     /// once they are durable; appends of one session are done in the order of their submission,
-    /// and one that fails takes those after it along. Dropping the receiver changes nothing.
+    /// and one that fails takes those after it along. Dropping the receiver changes nothing; a
+    /// sender that was dropped means `Closed`.
     fn submit(&self, append: Append) -> oneshot::Receiver<Result<u64, AppendError>>;
 
     /// At most `limit` events of a session after number `after`, checked against the hash chain.
-    /// An unknown session has none.
+    /// An unknown session has none. A read from the start waits for what was submitted before it,
+    /// so that a session that is folded anew misses nothing.
     ///
     /// # Errors
     /// `Damaged` and `Unknown` concern this session only; `Closed` and `Backend`.

@@ -1,0 +1,266 @@
+//! One append inside a transaction: is the caller still the owner, is the session where it thinks,
+//! then the events, linked to those before them.
+//!
+//! Everything is checked before anything is written, so an append that is refused leaves no trace.
+//! Next: `writer`, which puts many into one transaction.
+
+use prost::Message as _;
+use rusqlite::{Connection, OptionalExtension as _, params};
+use uuid::Uuid;
+
+use crate::run::event::{Event, SessionOpened};
+
+use super::blob::{self, Blob};
+use super::chain::{self, GENESIS, Hash};
+use super::convert;
+use super::fault::Fault;
+use super::row::{StoredClaim, StoredSession};
+use super::{Append, AppendError, Epoch, SessionRow, SessionState};
+
+/// No session gets this far.
+const LAST_SEQ: u64 = 1 << 48;
+
+/// An append, encoded where it was submitted so that the writer's thread need not.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) session: String,
+    partition: u32,
+    epoch: Epoch,
+    append_id: Uuid,
+    expected_seq: u64,
+    events: Vec<Encoded>,
+    blobs: Vec<Blob>,
+    /// What the first event says of a new session.
+    opened: Option<Box<SessionOpened>>,
+    state: SessionState,
+    wake_at_ms: Option<i64>,
+}
+
+#[derive(Debug)]
+struct Encoded {
+    kind: &'static str,
+    wall_ms: i64,
+    payload: Vec<u8>,
+}
+
+impl Prepared {
+    /// Encodes an append.
+    ///
+    /// # Errors
+    /// `Backend` if its events are not numbered from `expected_seq` on, `Conflict` where no session
+    /// can be.
+    pub(super) fn new(append: Append) -> Result<Self, AppendError> {
+        if append.expected_seq > LAST_SEQ {
+            return Err(AppendError::Conflict);
+        }
+        let mut events = Vec::with_capacity(append.events.len());
+        let mut blobs = Vec::new();
+        let mut opened = None;
+        for (seq, recorded) in (append.expected_seq..).zip(append.events) {
+            if recorded.seq != seq || seq == 0 {
+                let found = recorded.seq;
+                return Err(AppendError::Backend(format!("event {found} stands at {seq}")));
+            }
+            if let (1, Event::SessionOpened(event)) = (seq, &recorded.event) {
+                opened = Some(Box::new(event.clone()));
+            }
+            let (kind, wall_ms) = (recorded.event.kind(), recorded.wall_ms);
+            let mut wire = convert::to_wire(recorded);
+            blobs.extend(blob::detach(&mut wire));
+            events.push(Encoded { kind, wall_ms, payload: wire.encode_to_vec() });
+        }
+        Ok(Self {
+            session: append.session.to_string(),
+            partition: append.partition,
+            epoch: append.epoch,
+            append_id: append.append_id,
+            expected_seq: append.expected_seq,
+            events,
+            blobs,
+            opened,
+            state: append.state,
+            wake_at_ms: append.wake_at_ms,
+        })
+    }
+
+    /// The same as if a newer version had written its last event: field 99, which nobody knows yet.
+    #[cfg(test)]
+    pub(super) fn of_the_future(mut self) -> Self {
+        if let Some(last) = self.events.last_mut() {
+            last.kind = "history.compacted";
+            last.payload = vec![0x9a, 0x06, 0x02, 0x08, 0x01];
+        }
+        self
+    }
+
+    /// Bytes that it keeps in memory, roughly.
+    pub(super) fn size(&self) -> usize {
+        self.events.iter().map(|event| event.payload.len() + 128).sum::<usize>() + 256
+    }
+
+    /// Appends inside the open transaction: the session's last sequence number, or why it was
+    /// refused.
+    ///
+    /// # Errors
+    /// A fault of the database; then the transaction must be rolled back.
+    pub(super) fn apply(&self, connection: &Connection) -> Result<Result<u64, AppendError>, Fault> {
+        if !self.is_owner(connection)? {
+            return Ok(Err(AppendError::Fenced));
+        }
+        let stored = StoredSession::find(connection, &self.session)?;
+        let Some(stored) = stored else { return self.open(connection) };
+        if !stored.is_sealed {
+            return Ok(Err(AppendError::Conflict));
+        }
+        if stored.row.partition != self.partition {
+            let (is, was) = (stored.row.partition, self.partition);
+            let text = format!("the session lies in partition {is}, not {was}");
+            return Ok(Err(AppendError::Backend(text)));
+        }
+        if stored.row.last_seq.wrapping_add(1) != self.expected_seq {
+            return self.repeated(connection, &stored);
+        }
+        // The head is taken from the event itself: a changed head would break the chain for good.
+        if link_at(connection, stored.key, stored.row.last_seq)? != Some(stored.head) {
+            return Ok(Err(AppendError::Conflict));
+        }
+        let links = self.links(stored.head);
+        let row = self.after(stored.row);
+        let last_seq = row.last_seq;
+        let head = links.last().copied().unwrap_or(stored.head);
+        StoredSession::update(connection, stored.key, &row, &head)?;
+        self.insert(connection, stored.key, stored.head, &links)?;
+        Ok(Ok(last_seq))
+    }
+
+    fn is_owner(&self, connection: &Connection) -> Result<bool, Fault> {
+        let claim = StoredClaim::find(connection, self.partition)?;
+        Ok(claim.is_some_and(|claim| claim.is_sealed && claim.epoch == self.epoch))
+    }
+
+    fn open(&self, connection: &Connection) -> Result<Result<u64, AppendError>, Fault> {
+        if self.expected_seq != 1 {
+            return Ok(Err(AppendError::Conflict));
+        }
+        let (Some(opened), Some(first)) = (&self.opened, self.events.first()) else {
+            let text = "the first event of a session must open it".to_owned();
+            return Ok(Err(AppendError::Backend(text)));
+        };
+        let row = self.after(SessionRow {
+            id: self.session.as_str().into(),
+            partition: self.partition,
+            team: opened.team.clone(),
+            kind: opened.kind,
+            agent: opened.agent.clone(),
+            title: opened.title.clone(),
+            state: self.state,
+            wake_at_ms: self.wake_at_ms,
+            last_seq: 0,
+            opened_ms: first.wall_ms,
+            updated_ms: first.wall_ms,
+        });
+        let links = self.links(GENESIS);
+        let head = links.last().copied().unwrap_or(GENESIS);
+        let key = StoredSession::insert(connection, &row, &head)?;
+        self.insert(connection, key, GENESIS, &links)?;
+        Ok(Ok(row.last_seq))
+    }
+
+    /// An append that does not fit is either a repeat of one that is already in, or a conflict.
+    fn repeated(
+        &self,
+        connection: &Connection,
+        stored: &StoredSession,
+    ) -> Result<Result<u64, AppendError>, Fault> {
+        let count = self.events.len() as u64;
+        let last = self.expected_seq.wrapping_add(count).wrapping_sub(1);
+        if count > 0
+            && last <= stored.row.last_seq
+            && append_id_at(connection, stored.key, self.expected_seq)? == Some(self.append_id)
+            && append_id_at(connection, stored.key, last)? == Some(self.append_id)
+        {
+            return Ok(Ok(last));
+        }
+        Ok(Err(AppendError::Conflict))
+    }
+
+    fn after(&self, mut row: SessionRow) -> SessionRow {
+        row.last_seq = self.expected_seq + self.events.len() as u64 - 1;
+        row.state = self.state;
+        row.wake_at_ms = self.wake_at_ms;
+        if let Some(last) = self.events.last() {
+            row.updated_ms = last.wall_ms;
+        }
+        row
+    }
+
+    fn links(&self, head: Hash) -> Vec<Hash> {
+        let mut previous = head;
+        let mut links = Vec::with_capacity(self.events.len());
+        for (seq, event) in (self.expected_seq..).zip(&self.events) {
+            previous = chain::link(
+                &previous,
+                &chain::Row {
+                    session: &self.session,
+                    seq,
+                    epoch: self.epoch,
+                    append_id: self.append_id,
+                    kind: event.kind,
+                    schema: convert::SCHEMA,
+                    wall_ms: event.wall_ms,
+                    payload: &event.payload,
+                },
+            );
+            links.push(previous);
+        }
+        links
+    }
+
+    fn insert(
+        &self,
+        connection: &Connection,
+        key: i64,
+        head: Hash,
+        links: &[Hash],
+    ) -> Result<(), Fault> {
+        for blob in &self.blobs {
+            blob.store(connection)?;
+        }
+        let sql = "INSERT INTO event (session, seq, generation, revision, append_id, type, schema,
+            wall_ms, payload, prev_hash, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        let mut statement = connection.prepare_cached(sql)?;
+        let mut previous = &head;
+        for ((seq, event), link) in (self.expected_seq..).zip(&self.events).zip(links) {
+            statement.execute(params![
+                key,
+                seq.cast_signed(),
+                self.epoch.generation.cast_signed(),
+                self.epoch.revision.cast_signed(),
+                self.append_id.as_bytes(),
+                event.kind,
+                convert::SCHEMA,
+                event.wall_ms,
+                event.payload,
+                previous,
+                link,
+            ])?;
+            previous = link;
+        }
+        Ok(())
+    }
+}
+
+/// The link of one event.
+pub(super) fn link_at(connection: &Connection, key: i64, seq: u64) -> Result<Option<Hash>, Fault> {
+    let sql = "SELECT hash FROM event WHERE session = ? AND seq = ?";
+    let mut statement = connection.prepare_cached(sql)?;
+    Ok(statement.query_row([key, seq.cast_signed()], |row| row.get(0)).optional()?)
+}
+
+fn append_id_at(connection: &Connection, key: i64, seq: u64) -> Result<Option<Uuid>, Fault> {
+    let sql = "SELECT append_id FROM event WHERE session = ? AND seq = ?";
+    let mut statement = connection.prepare_cached(sql)?;
+    let bytes: Option<[u8; 16]> =
+        statement.query_row([key, seq.cast_signed()], |row| row.get(0)).optional()?;
+    Ok(bytes.map(Uuid::from_bytes))
+}

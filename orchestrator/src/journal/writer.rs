@@ -1,0 +1,272 @@
+//! The one thread that writes: it takes what is queued, of whatever session, and commits it at
+//! once, so that many appends share one sync. Callers hear of their append after the commit only.
+//!
+//! What one append does is left to `append`, claims to `claim`. Next: `checkpoint`.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rusqlite::{Connection, TransactionBehavior};
+use tokio::sync::{mpsc, oneshot};
+
+use super::append::Prepared;
+use super::checkpoint::Checkpoints;
+use super::claim::{self, Claim};
+use super::fault::Fault;
+use super::lock::Lock;
+use super::{AppendError, JournalError};
+
+/// Commands that may wait; over it, appends are refused.
+pub(super) const QUEUE_CAPACITY: usize = 4096;
+
+/// Bytes of events that may wait; over it, appends are refused.
+pub(super) const QUEUE_BYTES: usize = 32 * 1024 * 1024;
+
+/// Appends in one transaction, at most: those at its head wait for all of it.
+const BATCH: usize = 512;
+
+/// What the thread is asked to do.
+#[derive(Debug)]
+pub(super) enum Command {
+    /// Append events.
+    Append(Queued),
+    /// Claim partitions.
+    Claim(Claim, oneshot::Sender<Result<Vec<u32>, JournalError>>),
+    /// Raise the generation; answers the new one.
+    RaiseGeneration(oneshot::Sender<Result<u64, JournalError>>),
+    /// Remove a session.
+    Delete(String, oneshot::Sender<Result<(), JournalError>>),
+    /// Answer once everything before it is done.
+    Barrier(oneshot::Sender<()>),
+    /// Stop once everything before it is done.
+    Close(oneshot::Sender<()>),
+    /// Run a statement on the writer's connection.
+    #[cfg(test)]
+    Execute(&'static str, oneshot::Sender<()>),
+}
+
+/// An append that waits.
+#[derive(Debug)]
+pub(super) struct Queued {
+    pub(super) prepared: Prepared,
+    pub(super) reply: oneshot::Sender<Result<u64, AppendError>>,
+}
+
+/// Counters that the thread shares with its handle.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    /// Bytes of events in the queue; 0 once every append is settled.
+    pub(super) queued_bytes: AtomicUsize,
+    /// Transactions committed, each with one sync.
+    pub(super) commits: AtomicUsize,
+}
+
+/// State of the thread.
+#[derive(Debug)]
+pub(super) struct Writer {
+    pub(super) connection: Connection,
+    pub(super) checkpoints: Checkpoints,
+    pub(super) counters: Arc<Counters>,
+    /// Nobody else may write while this lives.
+    pub(super) lock: Lock,
+}
+
+/// Set where the disk failed and nothing may be called durable any more.
+#[derive(Debug)]
+struct Broken;
+
+impl Writer {
+    /// Works until the queue is closed, a `Close` comes, or the disk fails.
+    pub(super) fn run(mut self, mut queue: mpsc::Receiver<Command>) {
+        let mut closed = None;
+        while let Some(command) = queue.blocking_recv() {
+            let mut next = Some(command);
+            let mut batch = Vec::new();
+            while let Some(command) = next.take() {
+                match command {
+                    Command::Append(queued) => {
+                        batch.push(queued);
+                        if batch.len() < BATCH {
+                            next = queue.try_recv().ok();
+                        }
+                        continue;
+                    }
+                    Command::Close(reply) => closed = Some(reply),
+                    other => next = Some(other),
+                }
+                break;
+            }
+            let done = self.commit(batch).and_then(|()| next.map_or(Ok(()), |it| self.other(it)));
+            if done.is_err() || closed.is_some() {
+                break;
+            }
+        }
+        queue.close();
+        while let Ok(command) = queue.try_recv() {
+            if let Command::Append(queued) = command {
+                self.settle(queued, Err(AppendError::Closed));
+            }
+            // The others hear it from their sender, which is dropped.
+        }
+        self.checkpoints.stop();
+        if let Err((_, error)) = self.connection.close() {
+            tracing::warn!(%error, "journal closed with an error");
+        }
+        drop(self.lock);
+        if let Some(reply) = closed {
+            let _ = reply.send(());
+        }
+    }
+
+    fn commit(&mut self, batch: Vec<Queued>) -> Result<(), Broken> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let mut failed = HashSet::new();
+        let results = self.append(&batch, &mut failed);
+        let is_broken = results.iter().any(|result| result == &Err(AppendError::Closed));
+        for (queued, result) in batch.into_iter().zip(results) {
+            self.settle(queued, result);
+        }
+        if is_broken { Err(Broken) } else { Ok(()) }
+    }
+
+    fn settle(&self, queued: Queued, result: Result<u64, AppendError>) {
+        self.counters.queued_bytes.fetch_sub(queued.prepared.size(), Ordering::Release);
+        // A caller that is gone does not want to know.
+        let _ = queued.reply.send(result);
+    }
+
+    /// Appends a batch in one transaction. `failed` are the sessions of which an append was
+    /// refused: later ones of theirs build on events that are not there.
+    fn append<'a>(
+        &mut self,
+        batch: &'a [Queued],
+        failed: &mut HashSet<&'a str>,
+    ) -> Vec<Result<u64, AppendError>> {
+        let before = failed.clone();
+        match self.transact(batch, failed) {
+            Ok(results) => results,
+            Err(fault @ (Fault::Full(_) | Fault::Write(_) | Fault::Busy(_))) => {
+                note(&fault);
+                vec![Err(fault.into()); batch.len()]
+            }
+            Err(fault) if batch.len() == 1 => {
+                note(&fault);
+                failed.extend(batch.iter().map(|queued| queued.prepared.session.as_str()));
+                vec![Err(fault.into())]
+            }
+            Err(_) => {
+                // One session's rows are bad. Each alone, so that the others are not held up.
+                *failed = before;
+                self.append_each(batch, failed)
+            }
+        }
+    }
+
+    fn append_each<'a>(
+        &mut self,
+        batch: &'a [Queued],
+        failed: &mut HashSet<&'a str>,
+    ) -> Vec<Result<u64, AppendError>> {
+        let mut results = Vec::with_capacity(batch.len());
+        for one in batch.chunks(1) {
+            if results.last() == Some(&Err(AppendError::Closed)) {
+                results.push(Err(AppendError::Closed));
+            } else {
+                results.extend(self.append(one, failed));
+            }
+        }
+        results
+    }
+
+    fn transact<'a>(
+        &mut self,
+        batch: &'a [Queued],
+        failed: &mut HashSet<&'a str>,
+    ) -> Result<Vec<Result<u64, AppendError>>, Fault> {
+        self.checkpoints.check()?;
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut results = Vec::with_capacity(batch.len());
+        for Queued { prepared, .. } in batch {
+            let result = if failed.contains(prepared.session.as_str()) {
+                Err(AppendError::Conflict)
+            } else {
+                prepared.apply(&transaction)?
+            };
+            if result.is_err() {
+                failed.insert(&prepared.session);
+            }
+            results.push(result);
+        }
+        if results.iter().any(Result::is_ok) {
+            transaction.commit()?;
+            self.committed();
+        }
+        Ok(results)
+    }
+
+    fn committed(&mut self) {
+        self.counters.commits.fetch_add(1, Ordering::Relaxed);
+        self.checkpoints.after_commit(&self.connection);
+    }
+
+    /// Everything but appends, each in a transaction of its own.
+    fn other(&mut self, command: Command) -> Result<(), Broken> {
+        match command {
+            Command::Append(_) | Command::Close(_) => Ok(()),
+            Command::Barrier(reply) => {
+                let _ = reply.send(());
+                Ok(())
+            }
+            Command::Claim(claim, reply) => {
+                self.answer(reply, |connection| claim.apply(connection))
+            }
+            Command::RaiseGeneration(reply) => self.answer(reply, claim::raise_generation),
+            Command::Delete(session, reply) => {
+                self.answer(reply, |connection| claim::delete(connection, &session))
+            }
+            #[cfg(test)]
+            Command::Execute(sql, reply) => {
+                self.connection.execute_batch(sql).unwrap();
+                let _ = reply.send(());
+                Ok(())
+            }
+        }
+    }
+
+    fn answer<T>(
+        &mut self,
+        reply: oneshot::Sender<Result<T, JournalError>>,
+        work: impl FnOnce(&Connection) -> Result<T, Fault>,
+    ) -> Result<(), Broken> {
+        let transact = || {
+            self.checkpoints.check()?;
+            let transaction =
+                self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let answer = work(&transaction)?;
+            transaction.commit()?;
+            Ok(answer)
+        };
+        let result: Result<T, Fault> = transact();
+        let is_broken = matches!(result, Err(Fault::Write(_)));
+        match &result {
+            Ok(_) => self.committed(),
+            Err(fault) => note(fault),
+        }
+        let _ = reply.send(result.map_err(Into::into));
+        if is_broken { Err(Broken) } else { Ok(()) }
+    }
+}
+
+fn note(fault: &Fault) {
+    match fault {
+        Fault::Write(error) => tracing::error!(%error, "journal stopped: its disk failed"),
+        Fault::Full(error) => tracing::warn!(%error, "journal's disk is full"),
+        Fault::Damaged(error) | Fault::Busy(error) | Fault::Other(error) => {
+            tracing::warn!(%error, "journal refused to write");
+        }
+    }
+}
