@@ -2,7 +2,9 @@
 //!
 //! [`Artifacts`] is durable before it answers, so an event may name what it was given. Which
 //! results become artifacts is decided by `call::settle`; what a run may keep in all is counted by
-//! the caller. Next: `artifacts/files.rs`, the artifacts of one machine.
+//! the caller. Next: [`files`], the artifacts of one machine.
+
+pub mod files;
 
 use std::fmt;
 
