@@ -1,0 +1,56 @@
+//! Wrong words get a clear error, the right exit code, and leave nothing behind.
+
+use callboard_tests::Callboard;
+
+#[tokio::test]
+async fn wrong_words_are_said_and_end_with_2() {
+    let callboard = Callboard::new();
+    callboard.file("bad.toml", "[orchestrator.agent]\nmax_step = 3\n");
+    for (arguments, says) in [
+        (&["aks", "hello"][..], "ask"),
+        (&["ask", "--modle", "x", "hello"], "--model"),
+        (&["ask"], "PROMPT"),
+        (&["ask", "--model", "opnai:gpt", "hello"], "openai"),
+        (&["ask", "--config", "missing.toml", "hello"], "missing.toml"),
+        (&["ask", "--config", "bad.toml", "hello"], "max_steps"),
+        (&["ask", "--state", "/proc/nowhere", "hello"], "/proc/nowhere"),
+        (&["ask", "--workspace", "not-here", "hello"], "not-here"),
+        (&["tools", "call", "calculat", "--args", "{}"], "calculate"),
+        (&["tools", "show", "calculat"], "calculate"),
+        (&["tools", "call", "calculate", "--args", "@missing.json"], "missing.json"),
+    ] {
+        let finished = callboard.run(arguments).await;
+        let said = format!("{}{}", finished.stderr, finished.stdout);
+        assert_eq!(finished.code, 2, "{arguments:?}: {said}");
+        assert!(said.contains(says), "{arguments:?} does not say `{says}`: {said}");
+        assert!(!said.contains("panicked"), "{said}");
+    }
+    callboard.nothing_is_left().await;
+}
+
+#[tokio::test]
+async fn arguments_that_are_no_json_fail_with_the_place() {
+    let callboard = Callboard::new();
+    let finished = callboard.run(&["tools", "call", "calculate", "--args", "{\"expression\": "]).await;
+    assert!(finished.code == 1 || finished.code == 2, "{finished:?}");
+    assert!(finished.stderr.contains("JSON"), "{finished:?}");
+    callboard.nothing_is_left().await;
+}
+
+#[tokio::test]
+async fn a_key_of_the_environment_is_checked_too() {
+    let callboard = Callboard::new().env("CALLBOARD__ORCHESTRATOR__AGENT__MAX_STEP", "3");
+    let finished = callboard.run(&["config"]).await.expect(2);
+    assert!(finished.stderr.contains("max_steps"), "{finished:?}");
+}
+
+#[tokio::test]
+async fn long_paths_are_no_problem_for_sockets() {
+    let callboard = Callboard::new();
+    let deep = callboard.home().join("a-rather-long-folder-name/".repeat(8));
+    std::fs::create_dir_all(&deep).unwrap();
+    let state = deep.join("state").display().to_string();
+    let finished = callboard.run(&["ask", "--state", &state, "What is 6 * 7?"]).await.expect(0);
+    assert!(finished.stdout.contains("42"), "{finished:?}");
+    callboard.nothing_is_left().await;
+}
