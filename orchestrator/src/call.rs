@@ -1,26 +1,58 @@
-//! The path of a tool call, stage by stage: may it run, then run it.
+//! [6] The path of a tool call, stage by stage: may it run, then run it.
 //!
 //! [`CallPath::judge`] walks resolve → arguments → policy → preflight → approval,
-//! [`CallPath::run`] limits → deadline → attempts → settle. What it produces are the run's events;
-//! when they are durable and who hears of them is left to the session actor. Next: `resolve`.
+//! [`CallPath::run`] limits → deadline → attempts → settle. What they say are the run's events; when
+//! these are durable and who hears of them is left to the session actor. Next: `resolve`.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use callboard_telemetry::{metrics, names, span};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tracing::{Instrument as _, Span};
 
 pub mod config;
-pub mod policy;
 pub mod record;
+pub mod failure;
+pub mod outcome;
+pub(crate) mod pattern;
+pub mod schema;
+
+pub mod resolve;
+pub mod arguments;
+pub mod policy;
+pub mod preflight;
+pub mod approval;
+pub mod limits;
+pub mod deadline;
+mod attempts;
+pub mod pick;
+pub mod eject;
+pub mod retry;
+pub mod settle;
+pub mod builtin;
+mod judge;
+mod stop;
 
 pub use self::config::Config;
 pub use self::policy::Policy;
-pub use self::record::{Abandoned, Progress, Record, Recorder};
+pub use self::record::{Abandoned, Piece, Progress, Record, Recorder};
 
+use self::attempts::{Attempts, Job, Made};
+use self::builtin::{Builtin, Within};
+use self::deadline::Deadline;
+use self::failure::{Failure, Kind};
+use self::limits::Limits;
+use self::outcome::Ending;
+use self::settle::{Settler, Settling};
 use crate::artifacts::Artifacts;
-use crate::catalog::Catalog;
+use crate::catalog::tool::AnsweredBy;
+use crate::catalog::{Catalog, Tool};
 use crate::journal::Epoch;
-use crate::run::event::{AttemptStarted, CallPlanned, CallSettled, Event, WantedCall};
+use crate::run::event::{
+    AttemptEnded, AttemptStarted, AttemptStatus, CallPlanned, CallSettled, CallStatus, Event,
+};
 use crate::run::ids::{CallId, RunId, SessionId};
 
 /// Whose call it is, and under which conditions.
@@ -73,8 +105,10 @@ pub struct Runnable {
 pub struct CallPath {
     config: Config,
     policy: Policy,
-    catalog: Arc<Catalog>,
     artifacts: Arc<dyn Artifacts>,
+    limits: Limits,
+    attempts: Attempts,
+    settler: Settler,
 }
 
 impl std::fmt::Debug for CallPath {
@@ -95,26 +129,21 @@ impl CallPath {
         artifacts: Arc<dyn Artifacts>,
         seed: u64,
     ) -> Result<Self, config::Error> {
-        let _ = seed;
-        Ok(Self { config, policy, catalog, artifacts })
+        let settler = Settler::new(&config, Arc::clone(&artifacts), seed)?;
+        let attempts = Attempts::new(catalog, config.max_attempts, seed);
+        let limits = Limits::new(&config);
+        Ok(Self { config, policy, artifacts, limits, attempts, settler })
     }
 
     /// The catalog that names are resolved in.
     pub fn catalog(&self) -> &Arc<Catalog> {
-        &self.catalog
-    }
-
-    /// May the call run? `CallPlanned`, `CallJudged`, where the verdict is `ask` `ApprovalAsked`
-    /// and, if nobody need be asked for that, `ApprovalDecided`; `CallSettled` where it ends here.
-    /// Dropping the future leaves nothing behind.
-    pub async fn judge(&self, wanted: &WantedCall, context: &CallContext) -> Vec<Event> {
-        let _ = (wanted, context, &self.config, &self.policy, &self.artifacts);
-        Vec::new()
+        &self.attempts.catalog
     }
 
     /// Carries a call that may run to its one outcome. Events of its attempts go through
     /// `recorder`; progress is dropped where nobody takes it. Dropping the future drops the stream
-    /// to the service, which is a hint to it and no more: see [`CallPath::stop`].
+    /// to the service, which is a hint to it and no more: see [`CallPath::stop`]. The duration of
+    /// the outcome is the time that this took.
     ///
     /// # Errors
     /// [`Abandoned`]: this orchestrator may not act for the session any more.
@@ -125,28 +154,139 @@ impl CallPath {
         recorder: &Recorder,
         progress: mpsc::Sender<Progress>,
     ) -> Result<CallSettled, Abandoned> {
-        let _ = (call, context, recorder, progress);
-        Err(Abandoned::Closed)
+        let begun = Instant::now();
+        let planned = &call.planned;
+        let span = span::tool_call(&planned.tool, planned.call_id.as_str());
+        let settled = async {
+            let snapshot = self.catalog().snapshot();
+            let tool = snapshot
+                .variant(&context.team, &planned.service, &planned.descriptor_digest)
+                .or_else(|| snapshot.tool(&context.team, &planned.tool))
+                .cloned();
+            let made = match tool.as_deref() {
+                Some(tool) => self.make(tool, call, context, (recorder, &progress)).await?,
+                None => Made { ending: Ending::Failed(gone(planned)), attempts: call.attempts },
+            };
+            let is_open_world = tool.is_some_and(|tool| tool.descriptor.annotations.open_world);
+            let settling = Settling {
+                planned,
+                team: &context.team,
+                session: &context.session,
+                is_open_world,
+                attempts: made.attempts,
+                took: begun.elapsed(),
+            };
+            Ok(self.settler.settle(made.ending, settling).await)
+        }
+        .instrument(span.clone())
+        .await?;
+        note(&span, planned, &settled, begun.elapsed());
+        Ok(settled)
     }
 
-    /// Asks the instance of an attempt to end the call; does not wait for what becomes of it.
-    pub async fn cancel(&self, attempt: &AttemptStarted, context: &CallContext) {
-        let _ = (attempt, context);
-    }
-
-    /// Ends a call that is no longer wanted, after the future of [`CallPath::run`] was dropped:
-    /// asks its instance to end it and waits at most 2 s for what became of it. The open attempt is
-    /// ended through `recorder`.
-    ///
-    /// # Errors
-    /// [`Abandoned`] as in [`CallPath::run`].
-    pub async fn stop(
+    /// Limits, deadline, attempts.
+    async fn make(
         &self,
+        tool: &Tool,
+        call: &Runnable,
+        context: &CallContext,
+        (recorder, progress): (&Recorder, &mpsc::Sender<Progress>),
+    ) -> Result<Made, Abandoned> {
+        let timeout = Duration::from_millis(call.planned.timeout_ms);
+        let deadline = Deadline::new(Instant::now(), context.remaining, timeout);
+        let entered = self.limits.enter(&context.team, &tool.descriptor, deadline.at()).await;
+        let _place = match entered {
+            Ok(place) => place,
+            // What was started holds a place at its service already: it is asked about all the same.
+            Err(failure) if call.resume.is_none() => {
+                return Ok(Made { ending: Ending::Failed(failure), attempts: call.attempts });
+            }
+            Err(_) => {
+                return self
+                    .attempts
+                    .run(Job { call, context, deadline, recorder, progress })
+                    .await;
+            }
+        };
+        if let AnsweredBy::Us(builtin) = tool.descriptor.answered_by {
+            return self.answer(builtin, call, context, recorder).await;
+        }
+        self.attempts.run(Job { call, context, deadline, recorder, progress }).await
+    }
+
+    /// Answers a call ourselves, in the same words as a service would.
+    async fn answer(
+        &self,
+        builtin: Builtin,
         call: &Runnable,
         context: &CallContext,
         recorder: &Recorder,
-    ) -> Result<CallSettled, Abandoned> {
-        let _ = (call, context, recorder);
-        Err(Abandoned::Closed)
+    ) -> Result<Made, Abandoned> {
+        let ended = |attempt, status| {
+            Event::AttemptEnded(AttemptEnded {
+                call_id: call.planned.call_id.clone(),
+                attempt,
+                status,
+                detail: String::new(),
+            })
+        };
+        if let Some(open) = &call.resume {
+            recorder.record(ended(open.attempt, AttemptStatus::Unanswered)).await?;
+        }
+        let attempt = call.attempts + 1;
+        let started = AttemptStarted {
+            call_id: call.planned.call_id.clone(),
+            attempt,
+            instance: builtin::SERVICE.to_owned(),
+            timeout_ms: call.planned.timeout_ms,
+            ..AttemptStarted::default()
+        };
+        recorder.record(Event::AttemptStarted(started)).await?;
+        let snapshot = self.catalog().snapshot();
+        let within = Within {
+            artifacts: &*self.artifacts,
+            snapshot: &snapshot,
+            team: &context.team,
+            session: &context.session,
+            limit: self.settler.limit_of(builtin.name()),
+        };
+        let answer = builtin::answer(builtin, &call.planned.arguments, within).await;
+        recorder.record(ended(attempt, AttemptStatus::Answered)).await?;
+        let ending = match answer {
+            Ok(output) => Ending::Done(output),
+            Err(failure) => Ending::Failed(failure),
+        };
+        Ok(Made { ending, attempts: attempt })
     }
 }
+
+fn gone(planned: &CallPlanned) -> Failure {
+    let words = format!("`{}` cannot be called now: its service is gone", planned.tool);
+    Failure::new(Kind::Unavailable, words)
+}
+
+/// Says on the call's span and in the metrics how it ended.
+fn note(span: &Span, planned: &CallPlanned, settled: &CallSettled, took: Duration) {
+    let status = word(settled.status);
+    span::set(span, names::STATUS, status);
+    span::set(span, names::SERVICE, planned.service.clone());
+    if let Some(failure) = &settled.failure {
+        span::fail(span, &failure.kind, status);
+    }
+    metrics::tool_call(&planned.tool, status, took);
+}
+
+/// A status as the journal names it.
+fn word(status: CallStatus) -> &'static str {
+    match status {
+        CallStatus::Ok => "ok",
+        CallStatus::Failed => "failed",
+        CallStatus::Denied => "denied",
+        CallStatus::Blocked => "blocked",
+        CallStatus::Cancelled => "cancelled",
+        CallStatus::OutcomeUnknown => "outcome_unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use callboard_discovery::{InstanceId, State};
-
+use super::instance::Instance;
+use super::offer::{self, Key};
+use crate::call::builtin::{self, Builtin};
 use crate::call::policy::Effect;
+use crate::call::schema::Schema;
 use crate::run::event::Class;
 
 /// A tool and the instances that serve it now.
@@ -34,12 +36,16 @@ pub struct Descriptor {
     pub digest: String,
     /// What it is for and what it is not for.
     pub description: String,
-    /// JSON Schema of its arguments.
+    /// What its arguments must look like; `None` for a tool that is withheld for its schema.
+    pub schema: Option<Schema>,
+    /// JSON Schema of its arguments as it was given; null if it is no JSON.
     pub input_schema: Arc<serde_json::Value>,
     /// JSON Schema of its structured content, JSON text; empty if it has none.
     pub output_schema: String,
     /// What it promises.
     pub annotations: Annotations,
+    /// Whether its promises are believed.
+    pub is_trusted: bool,
     /// Whether an effect can be taken back.
     pub is_reversible: bool,
     /// Whether the calls of a session must meet the same instance.
@@ -54,8 +60,35 @@ pub struct Descriptor {
     pub timeout: Option<Duration>,
     /// Requests of people and the arguments that serve them, JSON text.
     pub examples: Vec<(String, String)>,
-    /// How a call may be retried.
-    pub class: Class,
+    /// Who answers it.
+    pub answered_by: AnsweredBy,
+}
+
+/// Who answers a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnsweredBy {
+    /// Instances of its service.
+    Service,
+    /// This orchestrator.
+    Us(Builtin),
+}
+
+impl Descriptor {
+    /// True if it says that it changes nothing, and is believed.
+    pub fn is_read_only(&self) -> bool {
+        self.is_trusted && self.annotations.read_only
+    }
+
+    /// How its calls may be retried.
+    pub fn class(&self) -> Class {
+        if self.is_read_only() {
+            Class::Read
+        } else if self.is_trusted && self.annotations.idempotent {
+            Class::Idempotent
+        } else {
+            Class::Write
+        }
+    }
 }
 
 /// What a tool promises; absent promises are read the careful way.
@@ -71,24 +104,59 @@ pub struct Annotations {
     pub open_world: bool,
 }
 
-/// An instance of a tool service.
-#[derive(Debug)]
-pub struct Instance {
-    /// Its id.
-    pub id: InstanceId,
-    /// Random at each start.
-    pub incarnation: String,
-    /// Instances with the same one share outcomes durably; empty = this incarnation only.
-    pub store: String,
-    /// Whether it takes new calls.
-    pub state: State,
-    /// Workspaces that it serves; empty = any.
-    pub workspaces: Vec<String>,
+/// A tool that this orchestrator answers.
+pub(super) fn answered_by_us(builtin: Builtin, team: &str) -> Tool {
+    let key =
+        Key { team: team.to_owned(), service: builtin::SERVICE.to_owned(), digest: String::new() };
+    let offered = offer::offered(&key, env!("CARGO_PKG_VERSION"), builtin.descriptor(), true);
+    let descriptor = Descriptor {
+        answered_by: AnsweredBy::Us(builtin),
+        ..Descriptor::clone(&offered.descriptor)
+    };
+    Tool { descriptor: Arc::new(descriptor), instances: Vec::new(), withheld: offered.withheld }
 }
 
-impl Instance {
-    /// Calls of this orchestrator that are under way there.
-    pub fn in_flight(&self) -> u32 {
-        0
+#[cfg(test)]
+pub(crate) mod sample {
+    //! Tools for tests of the stages.
+
+    use super::*;
+
+    /// A read-only tool without arguments or instances.
+    pub(crate) fn tool(service: &str, name: &str) -> Tool {
+        Tool {
+            descriptor: Arc::new(descriptor(service, name)),
+            instances: Vec::new(),
+            withheld: String::new(),
+        }
+    }
+
+    /// What a read-only tool without arguments says of itself.
+    pub(crate) fn descriptor(service: &str, name: &str) -> Descriptor {
+        Descriptor {
+            name: name.to_owned(),
+            service: service.to_owned(),
+            team: "team".to_owned(),
+            version: "1.0.0".to_owned(),
+            digest: format!("digest-of-{name}"),
+            description: format!("Does {name}."),
+            schema: crate::call::schema::compile(r#"{"type":"object"}"#).ok(),
+            input_schema: Arc::new(serde_json::json!({"type": "object"})),
+            output_schema: String::new(),
+            annotations: Annotations {
+                read_only: true,
+                idempotent: true,
+                ..Annotations::default()
+            },
+            is_trusted: true,
+            is_reversible: false,
+            is_session_bound: false,
+            effects: vec![Effect::Read],
+            removable_effects: Vec::new(),
+            has_preflight: false,
+            timeout: None,
+            examples: Vec::new(),
+            answered_by: AnsweredBy::Service,
+        }
     }
 }

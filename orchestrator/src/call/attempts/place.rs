@@ -1,0 +1,35 @@
+//! Where a call can go, and who can say what became of it, in one view of the catalog.
+
+use std::sync::Arc;
+
+use super::Job;
+use crate::call::retry::Reach;
+use crate::catalog::{Instance, Snapshot, Tool};
+use crate::run::event::AttemptStarted;
+
+/// The tool as the call was planned with it, and who serves it now.
+pub(super) fn tool<'a>(snapshot: &'a Snapshot, job: Job<'_>) -> Option<&'a Arc<Tool>> {
+    let planned = &job.call.planned;
+    snapshot.variant(&job.context.team, &planned.service, &planned.descriptor_digest)
+}
+
+/// Who can say what became of an attempt: the same incarnation, or one with the same store.
+pub(super) fn of(
+    snapshot: &Snapshot,
+    job: Job<'_>,
+    started: &AttemptStarted,
+) -> Option<Arc<Instance>> {
+    let instances = snapshot.instances_of(&job.context.team, &job.call.planned.service);
+    let same = instances.iter().find(|one| one.incarnation == started.incarnation);
+    let shares = |one: &&Arc<Instance>| !started.store.is_empty() && one.store == started.store;
+    same.or_else(|| instances.iter().find(shares)).map(|one| Arc::clone(one))
+}
+
+/// Whether the place that an attempt went to can still be asked.
+pub(super) fn reach(snapshot: &Snapshot, job: Job<'_>, started: &AttemptStarted) -> Reach {
+    match of(snapshot, job, started) {
+        Some(place) if place.incarnation == started.incarnation => Reach::Same,
+        Some(_) => Reach::Store,
+        None => Reach::Gone,
+    }
+}

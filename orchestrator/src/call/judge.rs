@@ -1,0 +1,121 @@
+//! May a call run? Walks the stages before the attempts and says what they found as events.
+//!
+//! Each stage decides in its own file; here is only their order. What happens to a call that may
+//! run is in `call.rs`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use callboard_telemetry::metrics;
+
+use super::approval::{self, digest};
+use super::arguments::{self, Misfit};
+use super::attempts::wire;
+use super::failure::{Failure, Kind};
+use super::policy::{Judgement, Subject};
+use super::preflight::{self, Opinion};
+use super::resolve::{Unresolved, resolve};
+use super::{CallContext, CallPath, settle};
+use crate::catalog::Tool;
+use crate::run::event::{CallPlanned, Event, Verdict, WantedCall};
+
+impl CallPath {
+    /// May the call run? `CallPlanned`, `CallJudged`, where the verdict is `ask` `ApprovalAsked`
+    /// and, if nobody need be asked for that, `ApprovalDecided`; `CallSettled` where it ends here.
+    /// Dropping the future leaves nothing behind.
+    pub async fn judge(&self, wanted: &WantedCall, context: &CallContext) -> Vec<Event> {
+        let (tool, planned) = match self.plan(wanted, context) {
+            Ok(plan) => plan,
+            Err(failure) => {
+                metrics::tool_call("_OTHER", "failed", Duration::ZERO);
+                let settled = settle::refused(&wanted.call_id, &failure);
+                return vec![Event::CallSettled(settled)];
+            }
+        };
+        let mut events = vec![Event::CallPlanned(planned.clone())];
+        let subject =
+            Subject { team: &context.team, agent: &context.agent, tool: &tool.descriptor };
+        let judgement = self.policy.judge(subject);
+        let opinion = match self.opinion(&tool, &planned, &judgement, context).await {
+            Ok(opinion) => opinion,
+            Err(failure) => {
+                let settled = settle::refused(&wanted.call_id, &failure);
+                events.push(Event::CallSettled(settled));
+                return events;
+            }
+        };
+        let judgement = approval::stricter(judgement, &opinion);
+        let lasts = i64::try_from(self.config.approval_timeout_ms).unwrap_or(i64::MAX);
+        let expires_ms = context.now_ms.saturating_add(lasts);
+        events.extend(approval::events(&planned, &judgement, &opinion, context, expires_ms));
+        events
+    }
+
+    /// Resolve and arguments.
+    fn plan(
+        &self,
+        wanted: &WantedCall,
+        context: &CallContext,
+    ) -> Result<(Arc<Tool>, CallPlanned), Failure> {
+        let snapshot = self.catalog().snapshot();
+        let resolved = resolve(&wanted.name, &context.team, &snapshot).map_err(unresolved)?;
+        let tool = resolved.tool;
+        let descriptor = &tool.descriptor;
+        let Some(schema) = &descriptor.schema else {
+            let words = format!("`{}` cannot be called: its schema is not usable", descriptor.name);
+            return Err(Failure::new(Kind::Unavailable, words));
+        };
+        let prepared = arguments::prepare(&wanted.arguments, schema)
+            .map_err(|misfit| misfits(&descriptor.name, misfit))?;
+        let mut repairs: Vec<String> = resolved.repair.into_iter().collect();
+        repairs.extend(prepared.repairs);
+        let timeout =
+            descriptor.timeout.unwrap_or_else(|| Duration::from_millis(self.config.timeout_ms));
+        let planned = CallPlanned {
+            call_id: wanted.call_id.clone(),
+            tool: descriptor.name.clone(),
+            service: descriptor.service.clone(),
+            descriptor_digest: descriptor.digest.clone(),
+            arguments_digest: digest(&prepared.text),
+            arguments: prepared.text,
+            repairs,
+            class: descriptor.class(),
+            timeout_ms: u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX),
+        };
+        Ok((tool, planned))
+    }
+
+    /// What the tool thinks of the call, where its opinion can still change something.
+    async fn opinion(
+        &self,
+        tool: &Tool,
+        planned: &CallPlanned,
+        judgement: &Judgement,
+        context: &CallContext,
+    ) -> Result<Opinion, Failure> {
+        if !tool.descriptor.has_preflight || judgement.verdict == Verdict::Block {
+            return Ok(Opinion::Allow);
+        }
+        let mut call = wire::call(context, &planned.tool, &planned.arguments);
+        call.denied_effects = judgement.denied_effects.iter().map(|e| wire::effect(*e)).collect();
+        let limit = Duration::from_millis(self.config.preflight_timeout_ms).min(context.remaining);
+        let chooser = &self.attempts.chooser;
+        let pick = |avoid: Option<&str>| chooser.pick(tool, context, avoid);
+        preflight::ask(&call, limit, pick, || chooser.draw()).await
+    }
+}
+
+fn unresolved(error: Unresolved) -> Failure {
+    let kind = match &error {
+        Unresolved::Unknown { .. } | Unresolved::Ambiguous { .. } => Kind::NotFound,
+        Unresolved::Withheld { .. } => Kind::Unavailable,
+    };
+    Failure::new(kind, error.to_string())
+}
+
+fn misfits(tool: &str, misfit: Misfit) -> Failure {
+    Failure {
+        violations: misfit.violations,
+        ..Failure::new(Kind::InvalidArguments, format!("`{tool}` was not run: {}", misfit.message))
+    }
+}

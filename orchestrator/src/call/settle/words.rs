@@ -1,0 +1,191 @@
+//! The sentences. What models read is pinned by tests: a changed word is a changed behaviour.
+
+use super::cut::{Piece, grouped, lines};
+use crate::call::builtin;
+use crate::call::failure::{Failure, Kind};
+use crate::call::preflight;
+use crate::run::event::{ApprovalDecided, CallPlanned};
+
+/// A failure, for the model: kind, what happened, everything wrong, a way out.
+pub(super) fn for_model(failure: &Failure, attempts: u32) -> String {
+    let mut text = format!("Failed ({}): {}", failure.kind.as_str(), sentence(&failure.message));
+    for violation in &failure.violations {
+        let place = if violation.pointer.is_empty() { "arguments" } else { &violation.pointer };
+        text.push_str(&format!("\n- {place} {}", violation.message));
+    }
+    if !failure.violations.is_empty() {
+        text.push_str("\nCorrect all of this and call the tool again.");
+    }
+    for note in [tried(attempts), when(failure)].into_iter().flatten() {
+        text.push(' ');
+        text.push_str(&note);
+    }
+    text
+}
+
+/// A failure, for a person: one or two sentences.
+pub(super) fn for_person(failure: &Failure, attempts: u32) -> String {
+    let mut text = sentence(&failure.message);
+    for note in [tried(attempts), when(failure)].into_iter().flatten() {
+        text.push(' ');
+        text.push_str(&note);
+    }
+    text
+}
+
+/// A call that a rule or the tool itself refuses.
+pub fn blocked(tool: &str, rule: &str, reason: &str) -> Failure {
+    let who =
+        if rule == preflight::RULE { "the tool itself" } else { &format!("the rule `{rule}`") };
+    let message = format!(
+        "`{tool}` was blocked by {who}: {} Nothing overrides this; do not try the same again",
+        sentence(reason)
+    );
+    Failure::new(Kind::Blocked, message)
+}
+
+/// A call that needs an approval which nobody is there to give: the text for the model, and the one
+/// for people, who can do something about it.
+pub fn approval_missing(tool: &str, reason: &str) -> (String, String) {
+    let model = format!(
+        "`{tool}` needs the approval of a person ({reason}), and nobody is there to give it. \
+         It was not run. Do not call it again in this run; say what you would have done"
+    );
+    let person = format!(
+        "`{tool}` was not run: it needs an approval ({reason}) and nobody was there to ask. Allow \
+         it once with `--approve {tool}`, or always in callboard.toml with \
+         `[[orchestrator.policy.rules]] tool = \"{tool}\" verdict = \"allow\"`."
+    );
+    (model, person)
+}
+
+/// A call that was not approved, for the model.
+pub fn denied(tool: &str, decided: &ApprovalDecided) -> String {
+    let note = decided.note.trim();
+    match decided.by.as_str() {
+        "timeout" => format!("`{tool}` was not run: nobody decided in time."),
+        "nobody" => sentence(note),
+        _ if note.is_empty() => format!(
+            "`{tool}` was not run: a person denied it. Do not try the same again; ask what they want."
+        ),
+        _ => format!("`{tool}` was not run: a person denied it and said: {}", sentence(note)),
+    }
+}
+
+/// After a result that was cut: how much is shown, and how to read on.
+pub(super) fn read_on(piece: &Piece<'_>, whole: &str, artifact: &str, offset: usize) -> String {
+    format!(
+        "[{} The call succeeded; do not repeat it. Read on with {} {{\"id\": \"{artifact}\", \
+         \"offset\": {offset}}}.]",
+        shown(piece, whole),
+        builtin::READ_ARTIFACT,
+    )
+}
+
+/// After a result whose whole the service gave beside it.
+pub(super) fn read_whole(piece: &Piece<'_>, whole: &str, artifact: &str) -> String {
+    let cut = if piece.is_cut {
+        format!("The first {} characters are shown. ", grouped(piece.characters))
+    } else {
+        String::new()
+    };
+    format!(
+        "[{cut}The whole result has {} characters in {} lines. The call succeeded; do not repeat \
+         it. Read it with {} {{\"id\": \"{artifact}\", \"offset\": 0}}.]",
+        grouped(whole.chars().count()),
+        grouped(lines(whole)),
+        builtin::READ_ARTIFACT
+    )
+}
+
+/// After a result that was cut and could not be kept.
+pub(super) fn not_kept(piece: &Piece<'_>, whole: &str) -> String {
+    format!("[{} The rest could not be kept; ask for a smaller part.]", shown(piece, whole))
+}
+
+fn shown(piece: &Piece<'_>, whole: &str) -> String {
+    format!(
+        "Shown: the first {} of {} characters, {} of {} lines.",
+        grouped(piece.characters),
+        grouped(whole.chars().count()),
+        grouped(lines(piece.text)),
+        grouped(lines(whole))
+    )
+}
+
+/// A call whose effect nobody knows, for the model; the first line is for programs.
+pub(super) fn outcome_unknown(planned: &CallPlanned, started_ms: i64, attempts: u32) -> String {
+    let first = serde_json::json!({
+        "status": "outcome_unknown",
+        "call_id": planned.call_id,
+        "tool": planned.tool,
+        "started_at": instant(started_ms),
+    });
+    let tried = tried(attempts).map(|text| format!(" {text}")).unwrap_or_default();
+    format!(
+        "{first}\nThe connection was lost after this call was sent.{tried} It may or may not have \
+         taken effect. It will not be repeated automatically. Check first whether it did, with a \
+         tool that only reads; where nothing shows it, ask the person before repeating it."
+    )
+}
+
+/// The same for a person.
+pub(super) fn outcome_unknown_for_person(tool: &str, attempts: u32) -> String {
+    let tried = tried(attempts).map(|text| format!(" {text}")).unwrap_or_default();
+    format!(
+        "`{tool}` was sent and its answer was lost: it may or may not have taken effect.{tried} It \
+         is not repeated automatically; check before you repeat it."
+    )
+}
+
+fn tried(attempts: u32) -> Option<String> {
+    (attempts > 1).then(|| format!("Tried {attempts} times."))
+}
+
+fn when(failure: &Failure) -> Option<String> {
+    let wait = failure.retry_after.filter(|wait| !wait.is_zero())?;
+    Some(format!("Try again in {} s.", wait.as_millis().div_ceil(1_000)))
+}
+
+/// Ends like a sentence.
+fn sentence(text: &str) -> String {
+    let text = text.trim();
+    let ends = text.ends_with(['.', '!', '?', '。', '！', '？', ')', ']']);
+    if text.is_empty() || ends { text.to_owned() } else { format!("{text}.") }
+}
+
+/// Unix time in milliseconds as RFC 3339, in UTC.
+fn instant(ms: i64) -> String {
+    let (days, of_day) = (ms.div_euclid(86_400_000), ms.rem_euclid(86_400_000) / 1_000);
+    // Days to a date, after Howard Hinnant's `civil_from_days`
+    // (https://howardhinnant.github.io/date_algorithms.html#civil_from_days): eras of 400 years
+    // that begin on the first of March.
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instants_are_dated_as_calendars_do() {
+        for (ms, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_400_000, "2000-02-29T00:00:00Z"),
+            (1_796_000_461_999, "2026-11-30T01:01:01Z"),
+            (4_102_444_799_000, "2099-12-31T23:59:59Z"),
+            (-1, "1969-12-31T23:59:59Z"),
+        ] {
+            assert_eq!(instant(ms), text);
+        }
+    }
+}
