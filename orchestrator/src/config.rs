@@ -143,6 +143,9 @@ pub struct Node {
 
 impl std::fmt::Debug for Node {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Node").field("listen", &self.listen).field("state", &self.state).finish()
+        f.debug_struct("Node")
+            .field("listen", &self.listen)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
     }
 }

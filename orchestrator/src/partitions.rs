@@ -61,6 +61,9 @@ impl Partitions {
 }
 
 /// Claims partitions and wakes what is unfinished in them, until `shutdown`.
+///
+/// # Errors
+/// Discovery takes no claims of this registration.
 pub async fn hold(
     sessions: Arc<Sessions>,
     discovery: Arc<dyn Discovery>,

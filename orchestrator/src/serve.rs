@@ -10,7 +10,11 @@ use callboard_proto::{agent::agent_service_server::AgentServiceServer, size};
 use callboard_telemetry::TraceLayer;
 use thiserror::Error;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use tonic::{service::Routes, transport::Server};
+use tonic::{
+    service::Routes,
+    transport::{Server, server::Router},
+};
+use tower::layer::util::{Identity, Stack};
 use tracing::{info, warn};
 use uuid::Uuid;
 
@@ -153,19 +157,11 @@ fn instance(shared: &Shared, node: &Node, address: callboard_discovery::Address)
     }
 }
 
+/// The layers of the server, the innermost named first.
+type Layers = Stack<Guard, Stack<TraceLayer, Identity>>;
+
 /// The server with its layers, outermost first: trace, then who may call.
-fn server(
-    node: &Node,
-    agents: Agents,
-) -> Result<
-    tonic::transport::server::Router<
-        tower::layer::util::Stack<
-            Guard,
-            tower::layer::util::Stack<TraceLayer, tower::layer::util::Identity>,
-        >,
-    >,
-    Error,
-> {
+fn server(node: &Node, agents: Agents) -> Result<Router<Layers>, Error> {
     let service = AgentServiceServer::new(agents)
         .max_decoding_message_size(size::MESSAGE)
         .max_encoding_message_size(size::MESSAGE);
@@ -173,9 +169,9 @@ fn server(
         .register_encoded_file_descriptor_set(callboard_proto::FILE_DESCRIPTOR_SET)
         .build_v1()
         .map_err(|error| Error::Reflection(error.to_string()))?;
-    let (health, health_service) = tonic_health::server::health_reporter();
-    drop(health);
-    let routes = Routes::new(service).add_service(reflection).add_service(health_service);
+    // Nobody takes the overall status back: a process that answers is healthy.
+    let (_, health) = tonic_health::server::health_reporter();
+    let routes = Routes::new(service).add_service(reflection).add_service(health);
     let metrics = callboard_telemetry::metrics::route(node.metrics.clone());
     let router = routes.prepare().into_axum_router().merge(metrics);
     Ok(Server::builder()

@@ -174,7 +174,7 @@ impl SessionActor {
             let effects = self.session.next();
             match &effects[..] {
                 [Effect::Record(event)] => self.record(event.clone()),
-                [Effect::StartRun(run)] => self.start_run(run.clone()),
+                [Effect::StartRun(run)] => self.start_run(run),
                 _ => {
                     self.reconcile(effects);
                     break;
@@ -245,7 +245,7 @@ impl SessionActor {
         Ok(())
     }
 
-    fn start_run(&mut self, run: RunId) {
+    fn start_run(&mut self, run: &RunId) {
         let agent = &self.shared.config.agent;
         let Some(waiting) = self.session.waiting.front() else { return };
         let chosen = self.session.opened.as_ref().map_or(&[][..], |opened| &opened.models);
@@ -264,7 +264,7 @@ impl SessionActor {
             run.as_str(),
             &waiting.trace_context,
         );
-        info!(parent: &span, session = %self.id, %run, agent = agent.name, "run starts");
+        info!(parent: &span, session = %self.id, run = %run, agent = agent.name, "run starts");
         self.trace_context = callboard_telemetry::propagate::traceparent_of(&span);
         self.span = Some(span);
         self.clock.reset();

@@ -154,14 +154,14 @@ impl SessionActor {
             if !passed(gate).await {
                 return Done::Closed;
             }
-            let (recorder, recorded) = recorder;
+            let (recorder, passed_on) = recorder;
             let (progress, shown) = progress;
             let call = async {
                 let settled = calls.run(&runnable, &context, &recorder, progress).await;
                 drop(recorder);
                 settled
             };
-            let (settled, (), ()) = tokio::join!(call, recorded, shown);
+            let (settled, (), ()) = tokio::join!(call, passed_on, shown);
             Done::Settled(settled)
         });
     }
@@ -172,13 +172,13 @@ impl SessionActor {
         let calls = Arc::clone(&self.shared.calls);
         let recorder = self.recorder();
         self.spawn(key, async move {
-            let (recorder, recorded) = recorder;
+            let (recorder, passed_on) = recorder;
             let call = async {
                 let settled = calls.stop(&runnable, &context, &recorder).await;
                 drop(recorder);
                 settled
             };
-            let (settled, ()) = tokio::join!(call, recorded);
+            let (settled, ()) = tokio::join!(call, passed_on);
             Done::Settled(settled)
         });
     }

@@ -24,10 +24,10 @@ impl SessionActor {
     pub(super) fn handle(&mut self, message: Message) {
         match message {
             Message::Open { open, reply } => {
-                let opened = match self.session.opened {
-                    Some(_) => self.check_team(&open.team),
-                    None => Ok(self.record(Event::SessionOpened(open))),
-                };
+                if self.session.opened.is_none() {
+                    self.record(Event::SessionOpened(open.clone()));
+                }
+                let opened = self.check_team(&open.team);
                 self.answer_when_durable(reply, opened);
             }
             Message::Start { start, reply } => self.start_input(*start, reply),

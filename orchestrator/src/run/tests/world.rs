@@ -68,7 +68,7 @@ impl World {
                 effects => self.settle_one(effects.to_vec()),
             }
         }
-        assert!(false, "the run does not end: {:?}", self.session.next());
+        unreachable!("the run does not end: {:?}", self.session.next());
     }
 
     fn start(&mut self, run: RunId) {
