@@ -1,0 +1,123 @@
+//! Runs and calls as the JSON that clients get.
+
+use callboard_proto::agent::{CallFailure, CallSummary, DirectResult, RunSummary};
+use serde::Serialize;
+
+use super::Raw;
+
+/// A run with its calls.
+#[derive(Debug, Serialize)]
+pub(crate) struct RunJson<'a> {
+    session: &'a str,
+    run: &'a str,
+    status: &'a str,
+    answer: &'a str,
+    model: &'a str,
+    steps: u32,
+    tool_calls: Vec<CallJson<'a>>,
+    usage: UsageJson,
+    trace_id: &'a str,
+    duration_ms: u64,
+    reason: &'a str,
+    input: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct UsageJson {
+    input_tokens: u64,
+    output_tokens: u64,
+}
+
+impl<'a> RunJson<'a> {
+    pub(crate) fn new(session: &'a str, run: &'a RunSummary) -> Self {
+        Self {
+            session,
+            run: &run.id,
+            status: &run.status,
+            answer: &run.answer,
+            model: &run.model,
+            steps: run.steps,
+            tool_calls: run.calls.iter().map(CallJson::from).collect(),
+            usage: UsageJson { input_tokens: run.input_tokens, output_tokens: run.output_tokens },
+            trace_id: &run.trace_id,
+            duration_ms: run.duration_ms,
+            reason: &run.reason,
+            input: &run.input,
+        }
+    }
+}
+
+/// A call of a run.
+#[derive(Debug, Serialize)]
+struct CallJson<'a> {
+    call_id: &'a str,
+    tool: &'a str,
+    arguments: Raw<'a>,
+    status: &'a str,
+    instance: &'a str,
+    duration_ms: u64,
+    attempts: u32,
+    verdict: &'a str,
+    content: &'a str,
+    structured: Option<Raw<'a>>,
+    failure: Option<FailureJson<'a>>,
+    step: u32,
+}
+
+impl<'a> From<&'a CallSummary> for CallJson<'a> {
+    fn from(call: &'a CallSummary) -> Self {
+        Self {
+            call_id: &call.call_id,
+            tool: &call.tool,
+            arguments: Raw::new(&call.arguments),
+            status: &call.status,
+            instance: &call.instance,
+            duration_ms: call.duration_ms,
+            attempts: call.attempts,
+            verdict: &call.verdict,
+            content: &call.content,
+            structured: Raw::optional(&call.structured),
+            failure: call.failure.as_ref().map(FailureJson::from),
+            step: call.step,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct FailureJson<'a> {
+    kind: &'a str,
+    message: &'a str,
+    violations: Vec<ViolationJson<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ViolationJson<'a> {
+    pointer: &'a str,
+    message: &'a str,
+}
+
+impl<'a> From<&'a CallFailure> for FailureJson<'a> {
+    fn from(failure: &'a CallFailure) -> Self {
+        let violations = failure.violations.iter();
+        let violations =
+            violations.map(|one| ViolationJson { pointer: &one.pointer, message: &one.message });
+        Self { kind: &failure.kind, message: &failure.message, violations: violations.collect() }
+    }
+}
+
+/// A direct call.
+#[derive(Debug, Serialize)]
+pub(crate) struct DirectJson<'a> {
+    #[serde(flatten)]
+    call: CallJson<'a>,
+    session: &'a str,
+    trace_id: &'a str,
+}
+
+impl<'a> DirectJson<'a> {
+    /// `None` if the result holds no call, which an orchestrator never sends.
+    pub(crate) fn new(session: &'a str, result: &'a DirectResult) -> Option<Self> {
+        let call = CallJson::from(result.call.as_ref()?);
+        Some(Self { call, session, trace_id: &result.trace_id })
+    }
+}

@@ -1,0 +1,139 @@
+//! Begins a run or a direct call and answers in the way that the client chose: with its ids as soon
+//! as it is in the journal, with its result, or with its stream (`http/events.rs`).
+//!
+//! A client that leaves ends nothing: only the watching stops.
+
+use axum::{
+    Json,
+    response::{IntoResponse, Response},
+};
+use callboard_proto::agent::Watch;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use serde_json::json;
+
+use super::{App, events, sse};
+use crate::{
+    convert::{DirectJson, RunJson},
+    orchestrators::{Follow, Follower, Told},
+    problem::{Kind, Problem},
+};
+
+/// Headers of every answer about a run, so that a client can act on it before its first event.
+const SESSION: HeaderName = HeaderName::from_static("callboard-session");
+const RUN: HeaderName = HeaderName::from_static("callboard-run");
+
+/// How a client wants to hear of what it began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// The ids, at once.
+    Ids,
+    /// The result, when it is there.
+    Result,
+    /// Everything, as it happens.
+    Stream,
+}
+
+impl Way {
+    /// An `Accept` of event streams says more than `wait`.
+    pub(super) fn of(headers: &HeaderMap, waits: bool) -> Self {
+        match (sse::is_wanted(headers), waits) {
+            (true, _) => Self::Stream,
+            (false, true) => Self::Result,
+            (false, false) => Self::Ids,
+        }
+    }
+
+    pub(super) fn watch(self) -> Watch {
+        match self {
+            Self::Ids => Watch::Facts,
+            Self::Result => Watch::Result,
+            Self::Stream => Watch::All,
+        }
+    }
+}
+
+/// Begins what the request says, and answers.
+pub(super) async fn begin(app: &App, follow: Follow, way: Way) -> Result<Response, Problem> {
+    let mut follower = Follower::new(app.orchestrators.clone(), follow);
+    match way {
+        Way::Stream => {
+            // The first word decides whether it is a stream or a problem.
+            let first = follower.next().await?;
+            let ids = Ids::of(&follower);
+            Ok(ids.mark(events::answer(app, follower, first)))
+        }
+        Way::Result => {
+            let response = result(app, &mut follower).await?;
+            Ok(Ids::of(&follower).mark(response))
+        }
+        Way::Ids => {
+            recorded(&mut follower).await?;
+            let ids = Ids::of(&follower);
+            let body = json!({ "session": ids.session, "run": ids.run });
+            Ok(ids.mark((StatusCode::ACCEPTED, Json(body)).into_response()))
+        }
+    }
+}
+
+/// Until the run is in the journal: what is promised with its ids must outlive this process.
+async fn recorded(follower: &mut Follower) -> Result<(), Problem> {
+    loop {
+        match follower.next().await? {
+            Some(Told::Fact(fact)) if fact.run.is_empty() => {}
+            Some(Told::Glimpse(_)) => {}
+            Some(Told::Fact(_) | Told::Run(_) | Told::Direct(_)) | None => return Ok(()),
+        }
+    }
+}
+
+async fn result(app: &App, follower: &mut Follower) -> Result<Response, Problem> {
+    loop {
+        let told = tokio::select! {
+            told = follower.next() => told?,
+            () = app.ending.cancelled() => return Err(leaving(follower)),
+        };
+        match told {
+            Some(Told::Run(run)) => {
+                return Ok(Json(RunJson::new(follower.session(), &run)).into_response());
+            }
+            Some(Told::Direct(direct)) => {
+                let json = DirectJson::new(follower.session(), &direct);
+                let json =
+                    json.ok_or_else(|| Problem::new(Kind::Internal, "The call is missing."))?;
+                return Ok(Json(json).into_response());
+            }
+            Some(Told::Fact(_) | Told::Glimpse(_)) => {}
+            None => return Err(Problem::new(Kind::Internal, "The run has no result.")),
+        }
+    }
+}
+
+fn leaving(follower: &Follower) -> Problem {
+    let (session, run) = (follower.session(), follower.run());
+    let detail =
+        format!("The gateway is leaving; the run goes on. Ask for /v1/sessions/{session}.");
+    Problem::unavailable(detail).with("session", session).with("run", run)
+}
+
+/// What a client needs to act on a run: to cancel it, to approve a call, to come back.
+struct Ids {
+    session: String,
+    run: String,
+}
+
+impl Ids {
+    fn of(follower: &Follower) -> Self {
+        Self { session: follower.session().to_owned(), run: follower.run().to_owned() }
+    }
+
+    fn mark(self, mut response: Response) -> Response {
+        let location = format!("/v1/sessions/{}", self.session);
+        let headers = [(header::LOCATION, location), (SESSION, self.session), (RUN, self.run)];
+        for (name, text) in headers {
+            if let Ok(value) = HeaderValue::try_from(text) {
+                response.headers_mut().insert(name, value);
+            }
+        }
+        response
+    }
+}

@@ -1,0 +1,209 @@
+//! Sessions: open, list, show, remove, cancel, take back.
+
+use axum::{
+    Extension, Json as JsonAnswer,
+    extract::{Path, State},
+    response::{IntoResponse, Response},
+};
+use callboard_proto::agent::{
+    CancelRequest, DeleteSessionRequest, GetSessionRequest, GetSessionResponse,
+    ListSessionsRequest, OpenSessionRequest, Principal, RollbackRequest, Session,
+    rollback_request::What,
+};
+use http::{HeaderMap, StatusCode, header};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    App,
+    ids::{self, Key},
+    json::{Asked, Json, Shape},
+};
+use crate::{
+    convert::{RollbackJson, RunJson, SessionJson},
+    orchestrators::{Ask, Client, request},
+    problem::Problem,
+};
+
+/// Sessions that one list shows at most.
+const LISTED: u32 = 500;
+
+/// One model, or several in order of preference.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "expected a model's name, or a list of them")]
+pub(super) enum Models {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Models {
+    pub(super) fn into_list(self) -> Vec<String> {
+        match self {
+            Self::One(name) => vec![name],
+            Self::Many(names) => names,
+        }
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct OpenBody {
+    agent: String,
+    model: Option<Models>,
+    title: String,
+}
+
+impl Shape for OpenBody {
+    const FIELDS: &'static [&'static str] = &["agent", "model", "title"];
+    const MAY_BE_ABSENT: bool = true;
+}
+
+/// `POST /v1/sessions`
+pub(super) async fn open(
+    State(app): State<App>,
+    Extension(principal): Extension<Principal>,
+    headers: HeaderMap,
+    Json(body): Json<OpenBody>,
+) -> Result<Response, Problem> {
+    let key = Key::of(&headers)?;
+    let session = key.id(&app.config, &principal, "POST /v1/sessions");
+    let open = OpenSessionRequest {
+        principal: Some(principal),
+        session: session.clone(),
+        agent: body.agent,
+        models: body.model.map(Models::into_list).unwrap_or_default(),
+        title: body.title,
+    };
+    let send = async |mut client: Client| client.open_session(request(open.clone())).await;
+    let opened = app.orchestrators.ask(Ask::begin(&session), send).await?;
+    let opened = opened.session.unwrap_or_default();
+    let location = [(header::LOCATION, format!("/v1/sessions/{session}"))];
+    let body = JsonAnswer(SessionJson::from(&opened));
+    Ok((StatusCode::CREATED, location, body).into_response())
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListQuery {
+    limit: Option<u32>,
+}
+
+/// `GET /v1/sessions`
+pub(super) async fn list(
+    State(app): State<App>,
+    Extension(principal): Extension<Principal>,
+    Asked(query): Asked<ListQuery>,
+) -> Result<JsonAnswer<Value>, Problem> {
+    let limit = query.limit.unwrap_or(0);
+    if query.limit == Some(0) || limit > LISTED {
+        return Err(Problem::bad_request(format!("`limit` must be 1 to {LISTED}.")));
+    }
+    let list = ListSessionsRequest { principal: Some(principal), limit };
+    let send = async |mut client: Client| client.list_sessions(request(list.clone())).await;
+    let listed = app.orchestrators.ask(Ask::any(), send).await?;
+    let sessions: Vec<SessionJson> = listed.sessions.iter().map(SessionJson::from).collect();
+    Ok(JsonAnswer(json!({ "sessions": sessions })))
+}
+
+/// `GET /v1/sessions/{id}`
+pub(super) async fn show(
+    State(app): State<App>,
+    Extension(principal): Extension<Principal>,
+    Path(session): Path<String>,
+) -> Result<JsonAnswer<Value>, Problem> {
+    let found = get(&app, principal, &ids::session(&session)?).await?;
+    let of: Session = found.session.unwrap_or_default();
+    let runs: Vec<RunJson> = found.runs.iter().map(|run| RunJson::new(&of.id, run)).collect();
+    Ok(JsonAnswer(json!({ "session": SessionJson::from(&of), "runs": runs })))
+}
+
+/// A session and its runs.
+pub(super) async fn get(
+    app: &App,
+    principal: Principal,
+    session: &str,
+) -> Result<GetSessionResponse, Problem> {
+    let get = GetSessionRequest { principal: Some(principal), session: session.to_owned() };
+    let send = async |mut client: Client| client.get_session(request(get.clone())).await;
+    app.orchestrators.ask(Ask::about(session), send).await
+}
+
+/// `DELETE /v1/sessions/{id}`
+pub(super) async fn delete(
+    State(app): State<App>,
+    Extension(principal): Extension<Principal>,
+    Path(session): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let session = ids::session(&session)?;
+    let delete = DeleteSessionRequest { principal: Some(principal), session: session.clone() };
+    let send = async |mut client: Client| client.delete_session(request(delete.clone())).await;
+    app.orchestrators.ask(Ask::about(&session), send).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CancelBody {
+    reason: String,
+}
+
+impl Shape for CancelBody {
+    const FIELDS: &'static [&'static str] = &["reason"];
+    const MAY_BE_ABSENT: bool = true;
+}
+
+/// `POST /v1/sessions/{id}/cancel`
+pub(super) async fn cancel(
+    State(app): State<App>,
+    Extension(principal): Extension<Principal>,
+    Path(session): Path<String>,
+    Json(body): Json<CancelBody>,
+) -> Result<JsonAnswer<Value>, Problem> {
+    let session = ids::session(&session)?;
+    let cancel =
+        CancelRequest { principal: Some(principal), session: session.clone(), reason: body.reason };
+    let send = async |mut client: Client| client.cancel(request(cancel.clone())).await;
+    let cancelled = app.orchestrators.ask(Ask::about(&session), send).await?;
+    Ok(JsonAnswer(json!({ "was_running": cancelled.was_running })))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RollbackBody {
+    #[serde(default)]
+    call_id: Option<String>,
+    #[serde(default)]
+    to_step: Option<u32>,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+impl Shape for RollbackBody {
+    const FIELDS: &'static [&'static str] = &["call_id", "to_step", "dry_run"];
+}
+
+/// `POST /v1/sessions/{id}/rollback`
+pub(super) async fn rollback(
+    State(app): State<App>,
+    Extension(principal): Extension<Principal>,
+    Path(session): Path<String>,
+    Json(body): Json<RollbackBody>,
+) -> Result<JsonAnswer<Value>, Problem> {
+    let session = ids::session(&session)?;
+    let what = match (body.call_id, body.to_step) {
+        (Some(call), None) => What::CallId(call),
+        (None, Some(step)) => What::ToStep(step),
+        _ => return Err(Problem::bad_request("Say one of `call_id` and `to_step`.")),
+    };
+    let rollback = RollbackRequest {
+        principal: Some(principal),
+        session: session.clone(),
+        what: Some(what),
+        dry_run: body.dry_run,
+    };
+    // A plan changes nothing; a rollback is not sent twice, for nothing makes a repeat harmless.
+    let ask = if body.dry_run { Ask::about(&session) } else { Ask::once(&session) };
+    let send = async |mut client: Client| client.rollback(request(rollback.clone())).await;
+    let done = app.orchestrators.ask(ask, send).await?;
+    let steps: Vec<RollbackJson> = done.steps.iter().map(RollbackJson::from).collect();
+    Ok(JsonAnswer(json!({ "steps": steps })))
+}
