@@ -95,7 +95,7 @@ impl Diff {
         let head = &text[..text.floor_char_boundary(LONGEST)];
         let cut = if head.len() < text.len() { "…" } else { "" };
         self.is_cut |= head.len() < text.len();
-        self.show(&format!("{sign}{}{cut}{end}", line(head)));
+        self.show(&format!("{sign}{}{cut}{end}", line(head.as_bytes())));
     }
 
     fn show(&mut self, line: &str) {

@@ -8,7 +8,7 @@ use encoding_rs::{
 };
 
 /// As many bytes as a judgement looks at.
-pub(crate) const SAMPLE: usize = 64 * 1024;
+pub const SAMPLE: usize = 64 * 1024;
 /// A NUL byte as early as this means that a file is no text.
 const EARLY: usize = 8 * 1024;
 
@@ -73,6 +73,15 @@ pub(crate) fn judge(sample: &[u8], is_whole: bool) -> Content {
         return Content::Binary("binary data");
     }
     Content::Text(eight_bit(sample, is_whole))
+}
+
+/// The label of the encoding of text that is no UTF-8, by a file's first bytes; `None` for UTF-8
+/// and for what is no text. `is_whole` says that the file has no other bytes.
+pub fn label(sample: &[u8], is_whole: bool) -> Option<&'static str> {
+    match judge(sample, is_whole) {
+        Content::Text(kind) if kind.encoding != UTF_8 => Some(kind.encoding.name()),
+        Content::Text(_) | Content::Binary(_) => None,
+    }
 }
 
 /// The likeliest encoding of bytes that are no UTF-8.

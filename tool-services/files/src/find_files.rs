@@ -15,7 +15,7 @@ use crate::{
     listing::{DEFAULT_LIMIT, Entry, Ranked, Row, Sort, text},
     meta::Kind,
     relative::RelativePath,
-    shown::Shown,
+    shown::line,
     walk::{Ignoring, Walk},
     workspace::{Walls, within},
 };
@@ -176,7 +176,7 @@ fn find(
 fn status(answer: &Answer) -> String {
     let Answer { path, sort, total, hidden, unreadable_folders, files, .. } = answer;
     let place = if path == "." { "in the workspace".to_owned() } else { format!("under {path}") };
-    let pattern = Shown(answer.pattern.as_bytes());
+    let pattern = line(answer.pattern.as_bytes());
     let all = count(*total, "file", "files");
     let order = if *total > 1 { format!(", {}", sort.words()) } else { String::new() };
     let shown = shown_of(files.len() as u64, *total);

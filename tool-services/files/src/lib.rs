@@ -17,7 +17,7 @@ pub mod walk;
 pub mod workspace;
 
 // The tools, and what each stands on.
-mod encoding;
+pub mod encoding;
 mod read_file;
 mod window;
 

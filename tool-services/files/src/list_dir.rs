@@ -124,9 +124,10 @@ fn list(walls: &Walls, path: &RelativePath, args: &Args) -> Result<(Answer, Vec<
         }
         files += u64::from(meta.kind == Kind::File);
         folders += u64::from(meta.kind == Kind::Folder);
-        let target = match meta.kind {
-            Kind::Link => readlinkat(&folder, os_name, Vec::new()).ok().map(CString::into_bytes),
-            _ => None,
+        let target = if meta.kind == Kind::Link {
+            readlinkat(&folder, os_name, Vec::new()).ok().map(CString::into_bytes)
+        } else {
+            None
         };
         ranked.push(Row { path: path.join(name), meta, target });
     }

@@ -24,16 +24,14 @@ pub(crate) const MAX_LIMIT: u32 = 1000;
 /// Most bytes of one answer: more would be cut on the way.
 const MAX_BYTES: usize = 60 * 1024;
 
-/// What comes first.
+/// What comes first: by name A before Z, the largest, or what was modified last. The variants have
+/// no docs of their own, so that models get a plain list of values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Sort {
-    /// By name, A before Z.
     #[default]
     Name,
-    /// Largest first.
     Size,
-    /// Newest first: last modified.
     Modified,
 }
 

@@ -22,7 +22,8 @@ const MUCH_WORSE: u32 = 200;
 /// How much of a name must be the same, 0 to 1.
 const SIMILAR: f64 = 0.7;
 
-/// The files or folders whose names come closest to a path that does not exist, best first.
+/// The files, folders or ([`Kind::Unknown`]) both whose names come closest to a path that does not
+/// exist, best first.
 pub(crate) fn nearest(
     root: &Root,
     written: &str,
@@ -38,7 +39,12 @@ pub(crate) fn nearest(
         || (0, Vec::new()),
         |(tried, found): &mut (u32, Vec<(u32, RelativePath)>), entry| {
             *tried += 1;
-            if entry.kind == kind && !is_sensitive(entry.name()) {
+            let is_wanted = if kind == Kind::Unknown {
+                matches!(entry.kind, Kind::File | Kind::Folder)
+            } else {
+                entry.kind == kind
+            };
+            if is_wanted && !is_sensitive(entry.name()) {
                 let path = entry.path();
                 if let Some(distance) = wanted.distance(&path, entry.name()) {
                     found.push((distance, path));

@@ -57,7 +57,11 @@ pub(crate) enum Written {
 /// `conflict` if the file is no longer what the plan saw. Whatever fails, the old file is whole and
 /// nothing else is left behind.
 pub(crate) fn replace(walls: &Walls, plan: &Plan) -> Result<Written, Failure> {
-    let refuse = |error: WallError| walls.refuse_change(&plan.written, &error);
+    let refuse = |error: WallError| match error {
+        // The plan saw folders, or nothing, where now something else stands.
+        WallError::Link { .. } | WallError::NotAFolder { .. } => changed(plan),
+        error => walls.refuse_change(&plan.written, &error),
+    };
     let mut made = Made { walls, folders: Vec::new() };
     let folder = made.folder(&plan.parent()).map_err(refuse)?;
     let mut temporary = Temporary::new(&folder, plan).map_err(|e| failed(plan, &e))?;

@@ -32,14 +32,21 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// A line of text with control and invisible characters escaped; tabs and backslashes stay.
-pub fn line(text: &str) -> String {
+/// A line of text with control and invisible characters escaped, and bytes that are no UTF-8; tabs
+/// and backslashes stay.
+pub fn line(text: &[u8]) -> String {
     let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character != '\t' && is_hidden(character) {
-            shown.extend(character.escape_unicode());
-        } else {
-            shown.push(character);
+    for chunk in text.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            if character != '\t' && is_hidden(character) {
+                shown.extend(character.escape_unicode());
+            } else {
+                shown.push(character);
+            }
+        }
+        for byte in chunk.invalid() {
+            // Writing to a string cannot fail.
+            let _ = write!(shown, "\\x{byte:02x}");
         }
     }
     shown
@@ -125,7 +132,8 @@ mod tests {
 
     #[test]
     fn a_line_keeps_its_text_and_shows_what_hides() {
-        assert_eq!(line("a\tb \\ 中"), "a\tb \\ 中");
-        assert_eq!(line("a\u{202e}b\r"), "a\\u{202e}b\\u{d}");
+        assert_eq!(line("a\tb \\ 中".as_bytes()), "a\tb \\ 中");
+        assert_eq!(line("a\u{202e}b\r".as_bytes()), "a\\u{202e}b\\u{d}");
+        assert_eq!(line(b"caf\xe9"), r"caf\xe9");
     }
 }

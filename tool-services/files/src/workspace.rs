@@ -20,6 +20,7 @@ use crate::{
     relative::RelativePath,
     sensitive::{self, is_sensitive},
     shown::{Shown, unescape},
+    walk::Entry,
 };
 
 mod refusal;
@@ -64,6 +65,19 @@ pub async fn within<T: Send + 'static>(
     };
     let folder = workspace.path.clone();
     blocking(call, move |stop| work(&Walls::around(&folder, stop)?)).await
+}
+
+/// What became of opening a file that a walk came across.
+#[derive(Debug)]
+pub enum Met {
+    /// It may be read.
+    File(OpenFile),
+    /// It is sensitive.
+    Hidden,
+    /// It is not there any more, or something else is.
+    Gone,
+    /// It cannot be opened.
+    Closed,
 }
 
 impl Walls {
@@ -111,26 +125,20 @@ impl Walls {
         Err(self.refuse(written, Kind::File, &WallError::Unsettled { path: RelativePath::root() }))
     }
 
-    /// Where a folder is, or whatever else stands there. Links are followed as long as they stay
-    /// inside.
+    /// Where a file or folder is. Links are followed as long as they stay inside.
     ///
     /// # Errors
     /// What is in the way; `blocked` if it is a sensitive file.
     pub fn find(&self, written: &str) -> Result<(RelativePath, Meta), Failure> {
-        let resolved = self.resolve(written, Kind::Folder)?;
-        self.guard(written, &resolved)?;
-        let node = self.root().node(&resolved.path);
-        let meta = node.map_err(|error| self.refuse(written, Kind::Folder, &error))?.meta;
-        self.guard_meta(written, meta)?;
-        Ok((resolved.path, meta))
+        self.locate(written, Kind::Unknown)
     }
 
-    /// Where a folder is.
+    /// Where a folder is. `instead` says what to do with anything else.
     ///
     /// # Errors
     /// As for [`Walls::find`]; `unsupported` for anything but a folder.
     pub fn folder(&self, written: &str, instead: &str) -> Result<RelativePath, Failure> {
-        match self.find(written)? {
+        match self.locate(written, Kind::Folder)? {
             (path, Meta { kind: Kind::Folder, .. }) => Ok(path),
             (path, meta) => Err(Failure::unsupported(format!(
                 "`{path}` is a {}, not a folder; {instead}.",
@@ -177,6 +185,23 @@ impl Walls {
         found.as_ref().map(|found| found.contains(&meta.identity)).map_err(Clone::clone)
     }
 
+    /// Opens a file that a walk came across, if it may be read.
+    ///
+    /// # Errors
+    /// Whether it is sensitive could not be found out: then nothing may be used.
+    pub fn open_entry(&self, entry: &Entry<'_>) -> Result<Met, WallError> {
+        // A name is enough for most sensitive files: those are not even opened.
+        if is_sensitive(entry.name()) {
+            return Ok(Met::Hidden);
+        }
+        match entry.open() {
+            Ok(open) if self.is_sensitive(b"", Some(open.meta))? => Ok(Met::Hidden),
+            Ok(open) => Ok(Met::File(open)),
+            Err(WallError::NotFound { .. } | WallError::Link { .. }) => Ok(Met::Gone),
+            Err(_) => Ok(Met::Closed),
+        }
+    }
+
     /// What a preflight makes of an attempt: what is blocked is blocked at once, and every other
     /// failure is told by the call itself.
     pub fn verdict<T>(attempt: Result<T, Failure>) -> Verdict {
@@ -190,9 +215,10 @@ impl Walls {
 
     /// Words a failure of the wall for the path that somebody wrote.
     pub fn refuse(&self, written: &str, wanted: Kind, error: &WallError) -> Failure {
-        let near = match error {
-            WallError::NotFound { .. } => nearest(self.root(), written, wanted, &self.0.stop),
-            _ => Vec::new(),
+        let near = if matches!(error, WallError::NotFound { .. }) {
+            nearest(self.root(), written, wanted, &self.0.stop)
+        } else {
+            Vec::new()
         };
         refusal::for_reading(written, wanted, error, &near)
     }
@@ -203,6 +229,15 @@ impl Walls {
             WallError::Link { path } => refusal::link(path, self.root().resolve(path.as_bytes())),
             error => refusal::for_reading(written, Kind::Folder, error, &[]),
         }
+    }
+
+    fn locate(&self, written: &str, wanted: Kind) -> Result<(RelativePath, Meta), Failure> {
+        let resolved = self.resolve(written, wanted)?;
+        self.guard(written, &resolved)?;
+        let node = self.root().node(&resolved.path);
+        let meta = node.map_err(|error| self.refuse(written, wanted, &error))?.meta;
+        self.guard_meta(written, meta)?;
+        Ok((resolved.path, meta))
     }
 
     fn resolve(&self, written: &str, wanted: Kind) -> Result<Resolved, Failure> {

@@ -1,13 +1,16 @@
 use std::{
     fs,
+    io::Read,
     os::unix::fs::symlink,
     path::PathBuf,
     sync::atomic::{AtomicBool, Ordering},
     thread,
+    time::Duration,
 };
 
 use rustix::fs::{FileType, RenameFlags, mknodat, renameat_with};
 use tempfile::TempDir;
+use tokio::time::Instant;
 
 use super::*;
 
@@ -192,25 +195,38 @@ fn a_workspace_that_was_renamed_stays_the_workspace() {
     assert!(matches!(root.resolve(b"canary.txt"), Err(WallError::NotFound { .. })));
 }
 
-/// Swaps two names for as long as it lives, so that what is between them is now one, now the other.
-fn swapping<T>(place: &Place, one: &str, two: &str, attempt: impl Fn() -> T) -> Vec<T> {
+/// Tries again and again while two names are swapped all the time, so that what is between them is
+/// now one, now the other: until both a success and a refusal were met.
+fn swapping(
+    place: &Place,
+    (one, two): (&str, &str),
+    attempt: impl Fn() -> Result<String, WallError>,
+) -> Vec<Result<String, WallError>> {
     let over = AtomicBool::new(false);
-    let swaps = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
             let root = place.root();
             while !over.load(Ordering::Relaxed) {
                 renameat_with(root.as_fd(), one, root.as_fd(), two, RenameFlags::EXCHANGE).unwrap();
-                swaps.store(true, Ordering::Relaxed);
             }
         });
-        while !swaps.load(Ordering::Relaxed) {
-            thread::yield_now();
+        let patience = Instant::now() + Duration::from_secs(20);
+        let (mut results, mut met) = (Vec::new(), [false; 2]);
+        while results.len() < 2_000 || (met != [true; 2] && Instant::now() < patience) {
+            let result = attempt();
+            met[usize::from(result.is_ok())] = true;
+            results.push(result);
         }
-        let results = (0..2_000).map(|_| attempt()).collect();
         over.store(true, Ordering::Relaxed);
+        assert_eq!(met, [true; 2], "the race was always won or always lost");
         results
     })
+}
+
+fn text(mut open: OpenFile) -> String {
+    let mut text = String::new();
+    open.file.read_to_string(&mut text).unwrap();
+    text
 }
 
 #[test]
@@ -220,17 +236,11 @@ fn a_folder_swapped_for_a_link_never_leads_out() {
     fs::write(place.ws.join("real/canary.txt"), "inside").unwrap();
     place.link(&place.out, "fake");
     let root = place.root();
-    let results = swapping(&place, "real", "fake", || {
+    let results = swapping(&place, ("real", "fake"), || {
         let resolved = root.resolve(b"real/canary.txt")?;
-        let mut text = String::new();
-        std::io::Read::read_to_string(&mut root.open_file(&resolved.path)?.file, &mut text)
-            .unwrap();
-        Ok::<_, WallError>(text)
+        root.open_file(&resolved.path).map(text)
     });
-    let read = results.iter().filter(|result| result.as_deref() == Ok("inside")).count();
-    let refused = results.iter().filter(|result| result.is_err()).count();
-    assert_eq!(read + refused, results.len(), "{results:?}");
-    assert!(read > 0 && refused > 0, "the race was never lost or never won: {read}, {refused}");
+    assert!(results.iter().flatten().all(|text| text == "inside"));
 }
 
 #[test]
@@ -240,11 +250,7 @@ fn a_file_swapped_for_a_link_never_leads_out() {
     place.link(place.out.join("canary.txt"), "fake.txt");
     let root = place.root();
     let path = RelativePath::root().join(b"real.txt");
-    let results = swapping(&place, "real.txt", "fake.txt", || {
-        let mut text = String::new();
-        std::io::Read::read_to_string(&mut root.open_file(&path)?.file, &mut text).unwrap();
-        Ok::<_, WallError>(text)
-    });
+    let results = swapping(&place, ("real.txt", "fake.txt"), || root.open_file(&path).map(text));
     assert!(results.iter().all(|result| match result {
         Ok(text) => text == "inside",
         Err(error) => matches!(error, WallError::Link { .. }),

@@ -1,4 +1,10 @@
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::{
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use callboard_proto::tool::preflight_response;
 use serde_json::json;
@@ -198,13 +204,22 @@ async fn a_long_change_is_folded_and_bound_by_its_hashes() {
 async fn of_writes_at_the_same_time_one_wins_whole_and_no_reader_sees_half() {
     let place = Place::with(&[("a.txt", "old")]).await;
     let contents = ["one", "two"].map(|word| format!("{word}\n").repeat(20_000));
-    for _ in 0..20 {
-        place.file("a.txt", "old");
-        let writes = contents.iter().map(|content| {
+    let over = Arc::new(AtomicBool::new(false));
+    let reading = {
+        let (over, path, contents) = (Arc::clone(&over), place.ws.join("a.txt"), contents.clone());
+        std::thread::spawn(move || {
+            while !over.load(Ordering::Relaxed) {
+                let seen = fs::read_to_string(&path).unwrap();
+                assert!(seen == "old" || contents.contains(&seen), "{} bytes", seen.len());
+            }
+        })
+    };
+    for _ in 0..6 {
+        let old = json!({"path": "a.txt", "content": "old"});
+        place.approve("write_file", old).await.unwrap();
+        let [first, second] = contents.each_ref().map(|content| {
             place.approve("write_file", json!({"path": "a.txt", "content": content}))
         });
-        let mut writes: Vec<_> = writes.collect();
-        let (second, first) = (writes.pop().unwrap(), writes.pop().unwrap());
         let (first, second) = tokio::join!(first, second);
         let kept = place.content("a.txt");
         let winner = contents.iter().position(|content| content.as_bytes() == kept).unwrap();
@@ -218,5 +233,7 @@ async fn of_writes_at_the_same_time_one_wins_whole_and_no_reader_sees_half() {
             }
         }
     }
+    over.store(true, Ordering::Relaxed);
+    reading.join().unwrap();
     assert_eq!(fs::read_dir(&place.ws).unwrap().count(), 1);
 }

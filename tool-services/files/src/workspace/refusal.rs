@@ -93,7 +93,11 @@ pub(super) fn link(link: &RelativePath, leads: Result<Resolved, WallError>) -> F
 }
 
 fn not_found(path: &str, wanted: Kind, near: &[RelativePath]) -> Failure {
-    let what = if wanted == Kind::Folder { "folder" } else { "file" };
+    let what = match wanted {
+        Kind::Folder => "folder",
+        Kind::Unknown => "file or folder",
+        Kind::File | Kind::Link | Kind::Pipe | Kind::Socket | Kind::Device => "file",
+    };
     if near.is_empty() {
         return Failure::not_found(format!(
             "No {what} {path}, and none with a similar name. See what is there with list_dir, or \
