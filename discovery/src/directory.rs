@@ -6,11 +6,11 @@
 
 mod folders;
 mod lock;
+mod scan;
 mod notice;
+mod watcher;
 mod owners;
 mod registrar;
-mod scan;
-mod watcher;
 
 use std::{path::Path, sync::Arc};
 

@@ -1,20 +1,22 @@
 //! Discovery over an etcd cluster (API v3): keys under leases, watched. Losing etcd stops changes,
 //! not calls: the views keep what was last known, and everything heals by itself when it is back.
-//! Read `etcd/keys.rs` for what is stored, `client.rs` for a question and its answer, `mirror.rs`
-//! and `views.rs` for the reading half, `keeper.rs`, `registrar.rs`, `holding.rs` and
-//! `transactions.rs` for the writing half.
+//! Read `etcd/keys.rs` for what is stored, `cluster.rs` and `client.rs` for a question and its
+//! answer, `mirror.rs` and `views.rs` for the reading half, `keeper.rs`, `arrival.rs`,
+//! `registrar.rs`, `holding.rs` and `transactions.rs` for the writing half.
 
-mod backoff;
-mod client;
-mod holding;
-mod keeper;
 mod keys;
-mod login;
-mod mirror;
-mod registrar;
-mod transactions;
-mod views;
 mod wire;
+mod cluster;
+mod client;
+mod login;
+mod backoff;
+mod mirror;
+mod views;
+mod keeper;
+mod arrival;
+mod registrar;
+mod holding;
+mod transactions;
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,12 +27,7 @@ use tokio_util::{
     task::TaskTracker,
 };
 
-use self::{
-    client::{Client, Cluster},
-    keeper::Pulse,
-    keys::Keys,
-    views::Views,
-};
+use self::{client::Client, cluster::Cluster, keeper::Pulse, keys::Keys, views::Views};
 use crate::{Discovery, Error, Held, Instance, LiveSet, Login, Owners, Registration};
 
 /// The views are compared with the store this often, a fifth more or less.

@@ -4,6 +4,20 @@
 //! `etcd` (a cluster). What an instance offers is not known here: descriptors come from the tool
 //! service itself. Start at [`Discovery`]; `instance.rs` says what is registered, `lease.rs` what
 //! the registrant holds, `transport.rs` who may call whom.
+//!
+//! ```no_run
+//! use callboard_discovery::{Config, connect, transport};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let discovery = connect(Config::Directory { path: "/run/user/1000/callboard".into() }).await?;
+//! let live = discovery.live().borrow().clone();
+//! if let Some(calculator) = live.instances.values().find(|it| it.name == "calculator") {
+//!     let channel = transport::channel(&calculator.address, &transport::Credentials::default())?;
+//! #   drop(channel);
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 mod address;
 mod instance;

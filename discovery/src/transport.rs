@@ -3,11 +3,11 @@
 //! around its services; a client calls [`channel`]. Which instance to call is decided elsewhere.
 //! Read `token.rs`, `listen.rs`, `connection.rs`, `guard.rs`, `channel.rs` in this order.
 
-mod channel;
+mod token;
+mod listen;
 mod connection;
 mod guard;
-mod listen;
-mod token;
+mod channel;
 
 pub use self::{
     channel::{Channel, ChannelError, channel},

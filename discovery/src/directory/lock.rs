@@ -39,6 +39,11 @@ impl Place {
     pub(super) fn of(path: &Path) -> Option<Self> {
         fs::symlink_metadata(path).ok().map(|file| Self { device: file.dev(), inode: file.ino() })
     }
+
+    fn is_of(self, file: &fs::File) -> bool {
+        let place = file.metadata().map(|it| Self { device: it.dev(), inode: it.ino() });
+        place.is_ok_and(|place| place == self)
+    }
 }
 
 /// Takes the lock of `id`, waiting a moment for those who only ask.
@@ -58,22 +63,32 @@ pub(super) async fn acquire(
 
 fn try_acquire(folders: &Folders, id: &InstanceId) -> Result<Option<InstanceLock>, Error> {
     let path = folders.lock(id);
-    let fail = |source| Error::Io { action: "lock", path: path.clone(), source };
-    let mut options = fs::OpenOptions::new();
-    let file = options.read(true).write(true).create(true).truncate(false).open(&path);
-    let file = file.map_err(fail)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(fs::TryLockError::WouldBlock) => return Ok(None),
-        Err(fs::TryLockError::Error(source)) => return Err(fail(source)),
-    }
-    let locked = file.metadata().map_err(fail)?;
-    let place = Place { device: locked.dev(), inode: locked.ino() };
-    // Somebody may have cleared the file away between our opening and locking it.
-    if Place::of(&path) != Some(place) {
+    let file = open(&path)?;
+    if !taken(file.try_lock(), &path)? {
         return Ok(None);
     }
+    // Somebody may have cleared the file away between our opening and locking it.
+    let Some(place) = Place::of(&path).filter(|place| place.is_of(&file)) else { return Ok(None) };
     Ok(Some(InstanceLock { _file: file, place, path, record: folders.record(id) }))
+}
+
+fn open(path: &Path) -> Result<fs::File, Error> {
+    let mut options = fs::OpenOptions::new();
+    let file = options.read(true).write(true).create(true).truncate(false).open(path);
+    file.map_err(|source| fail(path, source))
+}
+
+/// Whether a try for a lock took it.
+fn taken(tried: Result<(), fs::TryLockError>, path: &Path) -> Result<bool, Error> {
+    match tried {
+        Ok(()) => Ok(true),
+        Err(fs::TryLockError::WouldBlock) => Ok(false),
+        Err(fs::TryLockError::Error(source)) => Err(fail(path, source)),
+    }
+}
+
+fn fail(path: &Path, source: io::Error) -> Error {
+    Error::Io { action: "lock", path: path.to_owned(), source }
 }
 
 impl InstanceLock {
@@ -92,23 +107,27 @@ impl InstanceLock {
 /// Whether a living process holds the lock of `id`.
 pub(super) fn is_held(folders: &Folders, id: &InstanceId) -> Result<bool, Error> {
     let path = folders.lock(id);
-    let fail = |source| Error::Io { action: "lock", path: path.clone(), source };
     let file = match fs::File::open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        file => file.map_err(fail)?,
+        file => file.map_err(|source| fail(&path, source))?,
     };
     // Shared, so that two who ask at once do not take each other for the holder.
-    match file.try_lock_shared() {
-        Ok(()) => Ok(false),
-        Err(fs::TryLockError::WouldBlock) => Ok(true),
-        Err(fs::TryLockError::Error(source)) => Err(fail(source)),
-    }
+    Ok(!taken(file.try_lock_shared(), &path)?)
 }
 
 /// Clears away what a dead process left: its record, its lock and, if it lies in our folder and
 /// nobody listens any more, its socket.
+///
+/// The record goes under a shared lock, which keeps a successor of the same name out and is not
+/// taken for a living holder by those who look meanwhile; the lock file goes under the exclusive
+/// one, when there is no record left that could be taken for a living instance's.
 pub(super) fn reap(folders: &Folders, id: &InstanceId) -> Result<(), Error> {
-    let Some(lock) = try_acquire(folders, id)? else { return Ok(()) };
+    let path = folders.lock(id);
+    let file = open(&path)?;
+    let is_there = || Place::of(&path).is_some_and(|place| place.is_of(&file));
+    if !taken(file.try_lock_shared(), &path)? || !is_there() {
+        return Ok(());
+    }
     let record: Option<Instance> = folders::read(&folders.record(id))?;
     if let Some(Instance { address: Address::Unix(socket), .. }) = record
         && socket.parent() == Some(&folders.root)
@@ -117,6 +136,11 @@ pub(super) fn reap(folders: &Folders, id: &InstanceId) -> Result<(), Error> {
     {
         folders::remove(&socket)?;
     }
+    folders::remove(&folders.record(id))?;
     tracing::info!(instance = %id, "record of a dead instance cleared away");
-    lock.clear()
+    file.unlock().map_err(|source| fail(&path, source))?;
+    if taken(file.try_lock(), &path)? && is_there() && Place::of(&folders.record(id)).is_none() {
+        folders::remove(&path)?;
+    }
+    Ok(())
 }

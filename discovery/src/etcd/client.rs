@@ -3,18 +3,15 @@
 //! left to those who ask (`mirror.rs`, `keeper.rs`, `registrar.rs`), each of whom has a client of
 //! its own, so that a stuck stream of one never holds up another. Next is `mirror.rs`.
 
-use std::{error::Error as _, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use tokio::{sync::mpsc, time::timeout};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{
-    Code, Request, Response, Status, Streaming,
-    metadata::MetadataValue,
-    transport::{Channel, Endpoint},
-};
+use tonic::{Request, Response, Status, Streaming, metadata::MetadataValue, transport::Channel};
 
 use super::{
+    cluster::{Cluster, Failure},
     login::Pass,
     wire::{
         end_of,
@@ -26,17 +23,9 @@ use super::{
         },
     },
 };
-use crate::{Error, Login};
 
 /// A member that has not answered by then is given up for this question.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
-
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Members close connections that ask for a sign of life more often than every 5 s, or while
-/// nothing is under way.
-const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
-const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Thousands of instances in one answer.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
@@ -44,77 +33,11 @@ const MAX_ANSWER: usize = 64 * 1024 * 1024;
 /// Keys asked for in one page.
 const PAGE: i64 = 1000;
 
-/// Why a question has no answer.
-#[derive(Clone, Debug, thiserror::Error)]
-pub(super) enum Failure {
-    /// Nobody answered: it heals when the cluster does.
-    #[error("{0}")]
-    Away(String),
-    /// The user may not, or its token is too old.
-    #[error("{0}")]
-    Denied(String),
-    /// The lease has ended.
-    #[error("the lease has ended")]
-    LeaseEnded,
-    /// Any other answer that is none.
-    #[error("{0}")]
-    Answer(String),
-}
-
-/// The members, and how to log in.
-#[derive(Debug)]
-pub(super) struct Cluster {
-    members: Vec<Endpoint>,
-    names: String,
-    pub(super) login: Option<Login>,
-}
-
 /// A stream that answers as long as its requests stay open.
 #[derive(Debug)]
 pub(super) struct Dialogue<Q, A> {
     pub(super) requests: mpsc::Sender<Q>,
     pub(super) answers: Streaming<A>,
-}
-
-impl Cluster {
-    pub(super) fn new(endpoints: &[String], login: Option<Login>) -> Result<Self, Error> {
-        let refuse = |reason| Err(Error::Setting { key: "etcd endpoints", reason });
-        if endpoints.is_empty() {
-            return refuse("none is given; write http://host:2379".to_owned());
-        }
-        let mut members = Vec::new();
-        for endpoint in endpoints {
-            if !endpoint.starts_with("http://") {
-                let reason = format!("`{endpoint}` is not of the form http://host:port");
-                return refuse(reason);
-            }
-            match Endpoint::from_shared(endpoint.clone()) {
-                Ok(member) => members.push(
-                    member
-                        .connect_timeout(CONNECT_TIMEOUT)
-                        .tcp_nodelay(true)
-                        .http2_keep_alive_interval(KEEP_ALIVE_INTERVAL)
-                        .keep_alive_timeout(KEEP_ALIVE_TIMEOUT),
-                ),
-                Err(error) => return refuse(format!("`{endpoint}` cannot be called: {error}")),
-            }
-        }
-        Ok(Self { members, names: endpoints.join(", "), login })
-    }
-
-    /// The failure in the words of the crate.
-    pub(super) fn error(&self, failure: Failure) -> Error {
-        match failure {
-            Failure::Away(reason) => Error::Unavailable { endpoints: self.names.clone(), reason },
-            Failure::Denied(reason) => Error::Denied { reason },
-            Failure::LeaseEnded | Failure::Answer(_) => Error::Answer(failure.to_string()),
-        }
-    }
-
-    /// How many members there are to try.
-    pub(super) fn len(&self) -> usize {
-        self.members.len()
-    }
 }
 
 /// See the file's head.
@@ -128,15 +51,15 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn new(cluster: Arc<Cluster>) -> Self {
-        let member = fastrand::usize(..cluster.members.len());
-        let channel = cluster.members[member].connect_lazy();
+        let member = fastrand::usize(..cluster.len());
+        let channel = cluster.connect(member);
         Self { cluster, member, channel, pass: Pass::default() }
     }
 
     /// Turns to the next member, on a fresh connection even if it is the only one.
     pub(super) fn turn(&mut self) {
-        self.member = (self.member + 1) % self.cluster.members.len();
-        self.channel = self.cluster.members[self.member].connect_lazy();
+        self.member = (self.member + 1) % self.cluster.len();
+        self.channel = self.cluster.connect(self.member);
     }
 
     /// All keys that start with `prefix`, as of one revision, which the header names.
@@ -255,7 +178,7 @@ impl Client {
 
     /// What a failed question means, and what follows from it for the next one.
     pub(super) fn fail(&mut self, status: &Status) -> Failure {
-        let failure = failure(status);
+        let failure = Failure::from(status);
         match failure {
             Failure::Away(_) => self.turn(),
             Failure::Denied(_) => self.pass.forget(),
@@ -273,33 +196,5 @@ pub(super) async fn answer<A>(
     match timeout(ANSWER_TIMEOUT, asked).await {
         Ok(answer) => answer.map(Response::into_inner),
         Err(_) => Err(Status::deadline_exceeded("no answer within 3 s")),
-    }
-}
-
-/// By code alone: etcd's texts are for people.
-fn failure(status: &Status) -> Failure {
-    let mut reason = status.message().to_owned();
-    let mut source = status.source();
-    while let Some(error) = source {
-        reason = error.to_string();
-        source = error.source();
-    }
-    match status.code() {
-        Code::Unauthenticated | Code::PermissionDenied => Failure::Denied(reason),
-        Code::NotFound => Failure::LeaseEnded,
-        Code::InvalidArgument
-        | Code::FailedPrecondition
-        | Code::OutOfRange
-        | Code::Unimplemented
-        | Code::AlreadyExists
-        | Code::DataLoss => Failure::Answer(reason),
-        Code::Ok
-        | Code::Cancelled
-        | Code::Unknown
-        | Code::DeadlineExceeded
-        | Code::ResourceExhausted
-        | Code::Aborted
-        | Code::Internal
-        | Code::Unavailable => Failure::Away(reason),
     }
 }

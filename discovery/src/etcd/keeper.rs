@@ -10,9 +10,7 @@ use tokio::{
 };
 
 use super::{
-    backoff::Backoff,
-    client::{Client, Failure},
-    wire::etcdserverpb::LeaseKeepAliveRequest,
+    backoff::Backoff, client::Client, cluster::Failure, wire::etcdserverpb::LeaseKeepAliveRequest,
 };
 
 /// The lease, and when it was last known to live.

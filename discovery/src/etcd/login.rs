@@ -8,7 +8,8 @@ use tokio::time::Instant;
 use tonic::{Code, Request, Status, metadata::AsciiMetadataValue};
 
 use super::{
-    client::{Client, Cluster, Failure, answer},
+    client::{Client, answer},
+    cluster::{Cluster, Failure},
     wire::etcdserverpb::{AuthenticateRequest, auth_client::AuthClient},
 };
 

@@ -9,7 +9,8 @@ use tokio::{sync::watch, time::Instant};
 
 use super::{
     backoff::Backoff,
-    client::{Client, Failure},
+    client::Client,
+    cluster::Failure,
     wire::{
         etcdserverpb::WatchResponse,
         mvccpb::{KeyValue, event::EventType},

@@ -12,8 +12,10 @@ use tokio::{
 };
 
 use super::{
+    arrival,
     backoff::Backoff,
-    client::{Client, Failure},
+    client::Client,
+    cluster::Failure,
     holding::Holding,
     keeper::{Keeper, Pulse},
     keys::{Claimed, Keys},
@@ -28,12 +30,6 @@ use crate::{
 
 /// How long a release waits for the cluster; after that the lease ends by itself.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// A lease ends at most this much later than its time.
-const PREDECESSOR_GRACE: Duration = Duration::from_secs(1);
-
-/// How long a registration is tried before the last failure is told.
-const REGISTER_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) struct Registrar {
     client: Client,
@@ -69,7 +65,7 @@ pub(super) async fn start(
     views: Views,
 ) -> Result<(Address, impl Future<Output = ()> + Send + use<>), Error> {
     let key = keys.service(&instance)?;
-    let (lease, presented) = register(&mut client, &key, &instance, ttl).await?;
+    let (lease, presented) = arrival::register(&mut client, &key, &instance, ttl).await?;
     let (sender, pulse) = watch::channel(lease);
     let doubt = Arc::new(Notify::new());
     let keeper = Keeper {
@@ -99,55 +95,6 @@ pub(super) async fn start(
         backoff: Backoff::new(),
     };
     Ok((Address { mailbox, pulse }, actor.run(inbox)))
-}
-
-/// Takes a lease and puts the record under it. A record of the same id may be that of a predecessor
-/// whose lease has not ended yet, so it is waited for.
-async fn register(
-    client: &mut Client,
-    key: &str,
-    instance: &Instance,
-    ttl: Duration,
-) -> Result<(Pulse, i64), Error> {
-    let record = record(instance)?;
-    let (mut backoff, began) = (Backoff::new(), Instant::now());
-    let mut lease: Option<Pulse> = None;
-    loop {
-        let pulse = match lease.filter(Pulse::is_fresh) {
-            Some(pulse) => Ok(pulse),
-            None => Pulse::first(client, ttl).await,
-        };
-        let written = match pulse {
-            Ok(pulse) => {
-                lease = Some(pulse);
-                transactions::present(client, key, &record, pulse.lease)
-                    .await
-                    .map(|revision| revision.map(|revision| (pulse, revision)))
-            }
-            Err(failure) => Err(failure),
-        };
-        let error = match written {
-            Ok(Some(done)) => return Ok(done),
-            Ok(None) if began.elapsed() < ttl + PREDECESSOR_GRACE => None,
-            Ok(None) => Some(Error::Taken(instance.id.clone())),
-            Err(Failure::Away(_) | Failure::LeaseEnded) if began.elapsed() < REGISTER_TIMEOUT => {
-                None
-            }
-            Err(failure) => Some(client.cluster.error(failure)),
-        };
-        if let Some(error) = error {
-            if let Some(pulse) = lease {
-                // Else it ends by itself.
-                let _ = timeout(RELEASE_TIMEOUT / 2, client.revoke(pulse.lease)).await;
-            }
-            return Err(error);
-        }
-        tokio::time::sleep(backoff.pause()).await;
-    }
-}
-
-fn record(instance: &Instance) -> Result<Vec<u8>, Error> {
-    serde_json::to_vec(instance).map_err(|error| Error::Answer(error.to_string()))
 }
 
 impl Registrar {
@@ -283,8 +230,8 @@ impl Registrar {
         let partitions = self.views.partitions.borrow_and_update().clone();
         self.holding.compare(&partitions, lease);
         if self.presented.is_none() {
-            let record = record(&self.instance).map_err(|it| Failure::Answer(it.to_string()))?;
-            let written = transactions::present(&mut self.client, &self.key, &record, lease);
+            let (key, instance) = (&self.key, &self.instance);
+            let written = transactions::present(&mut self.client, key, instance, lease);
             self.presented = written.await?;
             if self.presented.is_none() {
                 tracing::error!(instance = %self.instance.id, "another process has taken this id");

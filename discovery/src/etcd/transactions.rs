@@ -5,8 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use super::{
-    client::{Client, Failure},
+    client::Client,
+    cluster::Failure,
     keys::{Claimed, Keys},
     wire::{
         delete,
@@ -18,6 +21,7 @@ use super::{
         put,
     },
 };
+use crate::Instance;
 
 /// Partitions in one transaction; etcd allows 128 operations by default.
 pub(super) const BATCH: usize = 64;
@@ -35,18 +39,19 @@ pub(super) enum Claim {
 pub(super) async fn present(
     client: &mut Client,
     key: &str,
-    record: &[u8],
+    instance: &Instance,
     lease: i64,
 ) -> Result<Option<i64>, Failure> {
+    let record = to_json(instance)?;
     let renew = TxnRequest {
         compare: vec![is_bound_to(key, lease)],
-        success: vec![put(key, record, lease)],
+        success: vec![put(key, &record, lease)],
         failure: Vec::new(),
     };
     let answer = client
         .txn(TxnRequest {
             compare: vec![is_created_at(key, 0)],
-            success: vec![put(key, record, lease)],
+            success: vec![put(key, &record, lease)],
             failure: vec![RequestOp { request: Some(Request::RequestTxn(renew)) }],
         })
         .await?;
@@ -65,7 +70,7 @@ pub(super) async fn claim(
     claimed: &Claimed,
     lease: i64,
 ) -> Result<Claim, Failure> {
-    let value = serde_json::to_vec(claimed).map_err(|error| Failure::Answer(error.to_string()))?;
+    let value = to_json(claimed)?;
     let names: Vec<String> = partitions.iter().map(|it| keys.partition(*it)).collect();
     let answer = client
         .txn(TxnRequest {
@@ -109,6 +114,10 @@ fn guarded_delete(claims: &[(String, i64)]) -> TxnRequest {
         success: claims.iter().map(|(key, _)| delete(key)).collect(),
         failure: Vec::new(),
     }
+}
+
+fn to_json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    serde_json::to_vec(value).map_err(|error| Failure::Answer(error.to_string()))
 }
 
 fn found(answer: TxnResponse) -> Vec<KeyValue> {

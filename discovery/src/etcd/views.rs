@@ -8,7 +8,8 @@ use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    client::{Client, Cluster, Failure},
+    client::Client,
+    cluster::{Cluster, Failure},
     keys::{Claimed, Keys},
     mirror::{Listing, Mirror},
 };

@@ -19,10 +19,7 @@ use tokio::{
 
 use crate::{
     Login,
-    etcd::{
-        Settings,
-        client::{Client, Cluster},
-    },
+    etcd::{Settings, client::Client, cluster::Cluster},
     testing::DEADLINE,
 };
 
@@ -31,27 +28,49 @@ pub(crate) const LOOK: Duration = Duration::from_millis(20);
 
 pub(crate) struct Server {
     folder: tempfile::TempDir,
+    name: String,
     client: u16,
     peer: u16,
-    arguments: Vec<String>,
+    /// All members, in the form that etcd wants.
+    cluster: String,
     child: Option<Child>,
 }
 
 impl Server {
     pub(crate) async fn start() -> Self {
-        Self::start_with(&[]).await
+        Self::start_cluster(1).await.remove(0)
     }
 
-    pub(crate) async fn start_with(arguments: &[&str]) -> Self {
-        let mut server = Self {
+    pub(crate) async fn start_cluster(members: u16) -> Vec<Self> {
+        // A port that was free may be taken before etcd binds it.
+        for _ in 0..5 {
+            let mut cluster: Vec<Self> = (0..members).map(Self::new).collect();
+            let name = |it: &Self| format!("{}=http://127.0.0.1:{}", it.name, it.peer);
+            let names: Vec<String> = cluster.iter().map(name).collect();
+            for member in &mut cluster {
+                member.cluster = names.join(",");
+                member.spawn();
+            }
+            let mut are_ready = true;
+            for member in &mut cluster {
+                are_ready &= member.is_ready().await;
+            }
+            if are_ready {
+                return cluster;
+            }
+        }
+        panic!("etcd does not start");
+    }
+
+    fn new(member: u16) -> Self {
+        Self {
             folder: tempfile::tempdir().unwrap(),
+            name: format!("s{member}"),
             client: free_port(),
             peer: free_port(),
-            arguments: arguments.iter().map(ToString::to_string).collect(),
+            cluster: String::new(),
             child: None,
-        };
-        server.resume().await;
-        server
+        }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -69,25 +88,39 @@ impl Server {
 
     /// Starts it on the data it had.
     pub(crate) async fn resume(&mut self) {
+        self.spawn();
+        assert!(self.is_ready().await, "etcd does not start again");
+    }
+
+    fn spawn(&mut self) {
         let (client, peer) = (self.url(), format!("http://127.0.0.1:{}", self.peer));
         let child = Command::new("etcd")
-            .args(["--name", "s", "--log-level", "error", "--data-dir"])
+            .args(["--name", &self.name, "--log-level", "error", "--data-dir"])
             .arg(self.folder.path().join("data"))
             .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
             .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
-            .args(["--initial-cluster", &format!("s={peer}")])
-            .args(&self.arguments)
+            .args(["--initial-cluster", &self.cluster])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .spawn()
             .expect("etcd is installed (Debian: etcd-server)");
         self.child = Some(child);
+    }
+
+    /// Waits until it answers; false if it ended instead.
+    async fn is_ready(&mut self) -> bool {
         let began = Instant::now();
-        while !self.answers().await {
-            assert!(began.elapsed() < DEADLINE, "etcd does not come up");
+        while began.elapsed() < DEADLINE {
+            if self.answers().await {
+                return true;
+            }
+            if self.child.as_mut().is_none_or(|it| !matches!(it.try_wait(), Ok(None))) {
+                return false;
+            }
             sleep(LOOK).await;
         }
+        false
     }
 
     pub(crate) async fn kill(&mut self) {
