@@ -22,8 +22,8 @@ pub struct Config {
     /// Names, besides `localhost`, `127.0.0.1` and `[::1]`, by which clients on TCP may call the
     /// gateway (the `Host` header, without a port). Default none.
     pub hosts: Vec<String>,
-    /// Origins, besides the gateway's own, whose pages may call it, such as
-    /// `https://ops.example.com`. Default none.
+    /// Origins that count as the gateway's own, such as `https://ops.example.com`: for a proxy that
+    /// changes the name by which pages call. Default none.
     pub origins: Vec<String>,
     /// How long a request waits for an orchestrator when none owns its session, in milliseconds.
     /// Default 15,000.

@@ -1,6 +1,6 @@
 //! The doors: HTTP and event streams. Keeps no state: a session lives with its orchestrator.
 //!
-//! [`run`] only wires. A request enters at [1] `http.rs` and goes on to [2] `orchestrators.rs`.
+//! [`run`] only wires. A request enters at \[1\] `http.rs` and goes on to \[2\] `orchestrators.rs`.
 
 mod config;
 mod listeners;

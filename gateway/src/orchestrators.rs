@@ -124,9 +124,11 @@ impl Orchestrators {
         loop {
             if let Some(instance) = self.target(ask, &mut wait) {
                 let client = self.shared.channels.client(&instance)?;
-                let answer = timeout(ANSWER, send(client)).await;
-                let answer = answer.unwrap_or_else(|_| Err(Status::deadline_exceeded("no answer")));
-                match answer::read(answer) {
+                let answer = match timeout(ANSWER, send(client)).await {
+                    Ok(answer) => answer::read(answer),
+                    Err(_) => Answer::Lost(Status::deadline_exceeded("no answer")),
+                };
+                match answer {
                     Answer::Given(response) => return Ok(response.into_inner()),
                     Answer::Moved(owner) if hops < HOPS => {
                         hops += 1;

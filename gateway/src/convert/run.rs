@@ -115,7 +115,7 @@ pub(crate) struct DirectJson<'a> {
 }
 
 impl<'a> DirectJson<'a> {
-    /// `None` if the result holds no call, which an orchestrator never sends.
+    /// `None` if the result holds no call.
     pub(crate) fn new(session: &'a str, result: &'a DirectResult) -> Option<Self> {
         let call = CallJson::from(result.call.as_ref()?);
         Some(Self { call, session, trace_id: &result.trace_id })

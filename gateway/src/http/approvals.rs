@@ -1,10 +1,7 @@
 //! `POST /v1/sessions/{id}/approvals/{call_id}`: a person's decision on one call. The first decision
 //! stands; another one that says the opposite is told so.
 
-use axum::{
-    Extension, Json as JsonAnswer,
-    extract::{Path, State},
-};
+use axum::{Extension, Json as JsonAnswer, extract::State};
 use callboard_proto::agent::{DecideRequest, Principal};
 use http::HeaderMap;
 use serde::Deserialize;
@@ -13,7 +10,7 @@ use serde_json::{Value, json};
 use super::{
     App,
     ids::{self, Key},
-    json::{Json, Shape},
+    json::{Json, Place, Shape},
 };
 use crate::{
     orchestrators::{Ask, Client, request},
@@ -44,7 +41,7 @@ impl Shape for DecideBody {
 pub(super) async fn decide(
     State(app): State<App>,
     Extension(principal): Extension<Principal>,
-    Path((session, call)): Path<(String, String)>,
+    Place((session, call)): Place<(String, String)>,
     headers: HeaderMap,
     Json(body): Json<DecideBody>,
 ) -> Result<JsonAnswer<Value>, Problem> {

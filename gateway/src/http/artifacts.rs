@@ -4,7 +4,7 @@
 use axum::{
     Extension,
     body::Body,
-    extract::{Path, State},
+    extract::State,
     response::{IntoResponse, Response},
 };
 use callboard_proto::{
@@ -16,7 +16,10 @@ use http::{HeaderName, header};
 use serde::Deserialize;
 use tracing::warn;
 
-use super::{App, ids, json::Asked};
+use super::{
+    App, ids,
+    json::{Asked, Place},
+};
 use crate::{
     orchestrators::{Ask, Client, request},
     problem::Problem,
@@ -38,7 +41,7 @@ pub(super) struct PageQuery {
 pub(super) async fn read(
     State(app): State<App>,
     Extension(principal): Extension<Principal>,
-    Path((session, artifact)): Path<(String, String)>,
+    Place((session, artifact)): Place<(String, String)>,
     Asked(query): Asked<PageQuery>,
 ) -> Result<Response, Problem> {
     let session = ids::session(&session)?;

@@ -98,14 +98,17 @@ async fn result(app: &App, follower: &mut Follower) -> Result<Response, Problem>
             }
             Some(Told::Direct(direct)) => {
                 let json = DirectJson::new(follower.session(), &direct);
-                let json =
-                    json.ok_or_else(|| Problem::new(Kind::Internal, "The call is missing."))?;
-                return Ok(Json(json).into_response());
+                return Ok(Json(json.ok_or_else(no_call)?).into_response());
             }
             Some(Told::Fact(_) | Told::Glimpse(_)) => {}
             None => return Err(Problem::new(Kind::Internal, "The run has no result.")),
         }
     }
+}
+
+/// A result without its call, which an orchestrator never sends.
+pub(super) fn no_call() -> Problem {
+    Problem::new(Kind::Internal, "The call ended, but its result is missing.")
 }
 
 fn leaving(follower: &Follower) -> Problem {

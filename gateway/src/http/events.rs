@@ -1,11 +1,7 @@
 //! `GET /v1/sessions/{id}/events`, and the task behind every event stream: it reads a follower and
 //! writes frames until the end, the client's leaving, or ours.
 
-use axum::{
-    Extension,
-    extract::{Path, State},
-    response::Response,
-};
+use axum::{Extension, extract::State, response::Response};
 use bytes::Bytes;
 use callboard_proto::agent::{AttachRequest, Principal, Watch};
 use callboard_telemetry::metrics;
@@ -15,8 +11,8 @@ use serde_json::{Value, json};
 use tracing::{Instrument as _, Span};
 
 use super::{
-    App, ids,
-    json::Asked,
+    App, begin, ids,
+    json::{Asked, Place},
     sse::{self, Sender, Sent},
 };
 use crate::{
@@ -44,7 +40,7 @@ enum Until {
 pub(super) async fn stream(
     State(app): State<App>,
     Extension(principal): Extension<Principal>,
-    Path(session): Path<String>,
+    Place(session): Place<String>,
     Asked(query): Asked<EventsQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
@@ -124,8 +120,11 @@ async fn tell(follower: &Follower, told: Told, sender: &Sender) -> Option<(Optio
             return Some((Some(sse::frame("result", None, &RunJson::new(session, &run))), None));
         }
         Told::Direct(direct) => {
-            let data = DirectJson::new(session, &direct);
-            return Some((Some(sse::frame("result", None, &data)), None));
+            let last = match DirectJson::new(session, &direct) {
+                Some(data) => sse::frame("result", None, &data),
+                None => error(begin::no_call(), follower.last()),
+            };
+            return Some((Some(last), None));
         }
     };
     match sent {

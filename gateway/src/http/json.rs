@@ -1,9 +1,9 @@
-//! What a request's body and query may be: JSON of the right shape, no larger and no deeper than
+//! What a request's body, query and path may be: JSON of the right shape, no larger and no deeper than
 //! agreed. A misspelt field is refused with the nearest name, instead of being passed over.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use bytes::Bytes;
 use http::{HeaderMap, header, request::Parts};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -65,6 +65,19 @@ impl<S: Sync, T: Shape> FromRequest<S> for Json<T> {
             return Err(Problem::new(Kind::UnsupportedMediaType, detail));
         }
         read(&bytes).map(Self)
+    }
+}
+
+/// The named parts of a request's path.
+pub(super) struct Place<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Place<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let read = Path::from_request_parts(parts, state).await;
+        let Path(place) = read.map_err(|error| Problem::bad_request(error.body_text()))?;
+        Ok(Self(place))
     }
 }
 

@@ -1,7 +1,7 @@
 //! `POST /v1/runs` and `POST /v1/sessions/{id}/runs`: an input for a session, answered with the run's
 //! ids, its result, or its stream (`http/begin.rs`).
 
-use axum::{Extension, extract::Path, extract::State, response::Response};
+use axum::{Extension, extract::State, response::Response};
 use callboard_proto::{
     agent::{OpenSessionRequest, Principal, RunLimits, StartRequest},
     size,
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::{
     App, begin,
     ids::{self, Key},
-    json::{Json, Shape},
+    json::{Json, Place, Shape},
     sessions::Models,
 };
 use crate::{
@@ -94,7 +94,7 @@ pub(super) async fn in_new_session(
 pub(super) async fn in_session(
     State(app): State<App>,
     Extension(principal): Extension<Principal>,
-    Path(session): Path<String>,
+    Place(session): Place<String>,
     headers: HeaderMap,
     Json(body): Json<RunBody>,
 ) -> Result<Response, Problem> {

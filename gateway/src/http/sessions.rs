@@ -2,7 +2,7 @@
 
 use axum::{
     Extension, Json as JsonAnswer,
-    extract::{Path, State},
+    extract::State,
     response::{IntoResponse, Response},
 };
 use callboard_proto::agent::{
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::{
     App,
     ids::{self, Key},
-    json::{Asked, Json, Shape},
+    json::{Asked, Json, Place, Shape},
 };
 use crate::{
     convert::{RollbackJson, RunJson, SessionJson},
@@ -109,7 +109,7 @@ pub(super) async fn list(
 pub(super) async fn show(
     State(app): State<App>,
     Extension(principal): Extension<Principal>,
-    Path(session): Path<String>,
+    Place(session): Place<String>,
 ) -> Result<JsonAnswer<Value>, Problem> {
     let found = get(&app, principal, &ids::session(&session)?).await?;
     let of: Session = found.session.unwrap_or_default();
@@ -132,7 +132,7 @@ pub(super) async fn get(
 pub(super) async fn delete(
     State(app): State<App>,
     Extension(principal): Extension<Principal>,
-    Path(session): Path<String>,
+    Place(session): Place<String>,
 ) -> Result<StatusCode, Problem> {
     let session = ids::session(&session)?;
     let delete = DeleteSessionRequest { principal: Some(principal), session: session.clone() };
@@ -156,7 +156,7 @@ impl Shape for CancelBody {
 pub(super) async fn cancel(
     State(app): State<App>,
     Extension(principal): Extension<Principal>,
-    Path(session): Path<String>,
+    Place(session): Place<String>,
     Json(body): Json<CancelBody>,
 ) -> Result<JsonAnswer<Value>, Problem> {
     let session = ids::session(&session)?;
@@ -185,7 +185,7 @@ impl Shape for RollbackBody {
 pub(super) async fn rollback(
     State(app): State<App>,
     Extension(principal): Extension<Principal>,
-    Path(session): Path<String>,
+    Place(session): Place<String>,
     Json(body): Json<RollbackBody>,
 ) -> Result<JsonAnswer<Value>, Problem> {
     let session = ids::session(&session)?;

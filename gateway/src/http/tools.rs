@@ -1,11 +1,7 @@
 //! The catalog, and direct calls of its tools: the same path as a model's call, in a session of its
 //! own.
 
-use axum::{
-    Extension, Json as JsonAnswer,
-    extract::{Path, State},
-    response::Response,
-};
+use axum::{Extension, Json as JsonAnswer, extract::State, response::Response};
 use callboard_proto::{
     agent::{InvokeToolRequest, ListToolsRequest, Principal},
     size,
@@ -17,7 +13,7 @@ use serde_json::{Value, json, value::RawValue};
 use super::{
     App, begin,
     ids::Key,
-    json::{Json, Shape},
+    json::{Json, Place, Shape},
     runs,
 };
 use crate::{
@@ -60,7 +56,7 @@ impl Shape for InvokeBody {
 pub(super) async fn invoke(
     State(app): State<App>,
     Extension(principal): Extension<Principal>,
-    Path(tool): Path<String>,
+    Place(tool): Place<String>,
     headers: HeaderMap,
     Json(body): Json<InvokeBody>,
 ) -> Result<Response, Problem> {

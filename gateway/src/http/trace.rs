@@ -1,14 +1,11 @@
 //! `GET /v1/sessions/{id}/trace`: the tree of a session's work, drawn from its journal; `trace.rs`
 //! folds it.
 
-use axum::{
-    Extension, Json,
-    extract::{Path, State},
-};
+use axum::{Extension, Json, extract::State};
 use callboard_proto::agent::{AttachRequest, Principal, Watch};
 use serde_json::{Value, json};
 
-use super::{App, ids, sessions};
+use super::{App, ids, json::Place, sessions};
 use crate::{
     orchestrators::{Follow, Follower, Told},
     problem::Problem,
@@ -22,7 +19,7 @@ const FACTS: usize = 20_000;
 pub(super) async fn show(
     State(app): State<App>,
     Extension(principal): Extension<Principal>,
-    Path(session): Path<String>,
+    Place(session): Place<String>,
 ) -> Result<Json<Value>, Problem> {
     let session = ids::session(&session)?;
     let found = sessions::get(&app, principal.clone(), &session).await?;

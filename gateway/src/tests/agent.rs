@@ -40,6 +40,8 @@ pub(super) struct Script {
     shared: Arc<Mutex<Shared>>,
     /// Streams of facts that somebody reads now.
     streams: watch::Sender<usize>,
+    /// Changes with each request that may hang.
+    asked: watch::Sender<usize>,
 }
 
 /// One stream of facts, for as long as somebody reads it.
@@ -57,6 +59,8 @@ struct Shared {
     is_manual: bool,
     /// Answers, in place of the real ones, to the next requests of a name.
     refusals: BTreeMap<&'static str, VecDeque<Status>>,
+    /// Requests of a name that are never answered.
+    hangs: Vec<&'static str>,
     /// Pieces after which the next streams break.
     cuts: VecDeque<usize>,
     /// Names of the requests, with the trace that they came with.
@@ -77,6 +81,24 @@ impl Script {
 
     pub(super) fn refuse(&self, name: &'static str, status: Status) {
         self.with(|shared| shared.refusals.entry(name).or_default().push_back(status));
+    }
+
+    pub(super) fn hang(&self, name: &'static str) {
+        self.with(|shared| shared.hangs.push(name));
+    }
+
+    async fn answers(&self, name: &'static str) {
+        self.asked.send_modify(|asked| *asked += 1);
+        if self.with(|shared| shared.hangs.contains(&name)) {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Waits until a request that may hang has arrived.
+    pub(super) async fn wait_for_request(&self, name: &'static str) {
+        let mut asked = self.asked.subscribe();
+        let waited = asked.wait_for(|_| self.asked().contains(&name));
+        tokio::time::timeout(super::client::DEADLINE, waited).await.unwrap().unwrap();
     }
 
     pub(super) fn cut_after(&self, pieces: usize) {
@@ -271,6 +293,7 @@ impl AgentService for Script {
         request: Request<wire::GetSessionRequest>,
     ) -> Answer<wire::GetSessionResponse> {
         self.note("get", request.metadata())?;
+        self.answers("get").await;
         let id = request.into_inner().session;
         let kept = self.journal.session(&id).ok_or_else(|| missing(&id))?;
         Ok(Response::new(wire::GetSessionResponse { session: Some(kept.session), runs: kept.runs }))
@@ -384,6 +407,7 @@ impl AgentService for Script {
         request: Request<wire::RollbackRequest>,
     ) -> Answer<wire::RollbackResponse> {
         self.note("rollback", request.metadata())?;
+        self.answers("rollback").await;
         let asked = request.into_inner();
         let call_id = match asked.what {
             Some(wire::rollback_request::What::CallId(call)) => call,

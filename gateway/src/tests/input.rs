@@ -195,6 +195,7 @@ async fn ids_that_are_none_are_not_passed_on() {
     let asked = stage.script.asked().len();
     for path in [
         "/v1/sessions/7".to_owned(),
+        "/v1/sessions/".to_owned(),
         "/v1/sessions/..%2f..%2fetc/trace".to_owned(),
         format!("/v1/sessions/{session}/artifacts/abc"),
         format!("/v1/sessions/{session}/artifacts/{}", "AB".repeat(32)),
@@ -203,5 +204,10 @@ async fn ids_that_are_none_are_not_passed_on() {
         assert_eq!(reply.status, 404, "{path}");
         reply.problem();
     }
+    let torn = stage.get("/v1/sessions/%ff/trace").await;
+    assert_eq!(
+        (torn.status.as_u16(), torn.problem().as_str()),
+        (400, "Invalid URL: Invalid UTF-8 in `session`")
+    );
     assert_eq!(stage.script.asked().len(), asked);
 }

@@ -16,8 +16,7 @@ use crate::Config;
 fn not_owner(instance: &str, revision: u64) -> Status {
     let owner =
         Owner { instance: instance.to_owned(), epoch_generation: 0, epoch_revision: revision };
-    let detail =
-        prost_types_any("type.googleapis.com/callboard.agent.v1.Owner", &owner.encode_to_vec());
+    let detail = any("type.googleapis.com/callboard.agent.v1.Owner", &owner.encode_to_vec());
     let mut status = tonic_types::pb::Status {
         code: Code::FailedPrecondition.into(),
         message: "another orchestrator owns the session".to_owned(),
@@ -207,15 +206,35 @@ async fn an_orchestrators_refusal_has_one_status() {
     }
 }
 
+/// The clock jumps as soon as the request has arrived and nothing else can happen.
 #[tokio::test]
-async fn an_orchestrator_that_hangs_does_not_hold_a_request_for_ever() {
-    let stage = Stage::with(Config { park_ms: 50, ..Config::default() }).await;
-    let session = stage.played().await;
-    stage.script.refuse("get", Status::deadline_exceeded("too slow"));
-    let reply = stage.get(&format!("/v1/sessions/{session}")).await;
-    assert_eq!(reply.status, 504);
+async fn an_orchestrator_that_never_answers_does_not_hold_a_request_for_ever() {
+    let stage = Stage::new().await;
+    let session = format!("/v1/sessions/{}", stage.played().await);
+    stage.script.hang("get");
+    stage.script.hang("rollback");
+    let rollback = format!("{session}/rollback");
+    let jump = async |name| {
+        stage.script.wait_for_request(name).await;
+        tokio::time::pause();
+    };
+    let (reply, ()) = tokio::join!(stage.get(&session), jump("get"));
+    assert_eq!(reply.status, 503);
+    assert!(reply.problem().starts_with("No orchestrator could answer within 15 s."));
+    tokio::time::resume();
+    let undo = json!({ "call_id": "c-1" });
+    let (reply, ()) = tokio::join!(stage.post(&rollback, undo), jump("rollback"));
+    assert!(reply.problem().contains("may or may not have taken effect"));
 }
 
-fn prost_types_any(type_url: &str, value: &[u8]) -> prost_types::Any {
+#[tokio::test]
+async fn an_answer_that_came_too_late_is_a_timeout() {
+    let stage = Stage::new().await;
+    let session = stage.played().await;
+    stage.script.refuse("get", Status::deadline_exceeded("too slow"));
+    assert_eq!(stage.get(&format!("/v1/sessions/{session}")).await.status, 504);
+}
+
+fn any(type_url: &str, value: &[u8]) -> prost_types::Any {
     prost_types::Any { type_url: type_url.to_owned(), value: value.to_vec() }
 }
