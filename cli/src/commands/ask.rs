@@ -1,0 +1,242 @@
+//! `callboard ask`: one task for an agent, and its answer.
+//!
+//! The answer alone goes to standard output, everything else to standard error. Next: `run`.
+
+use std::io::{self, Read as _};
+
+use serde_json::{Value, json};
+
+use crate::args::Ask;
+use crate::client::shapes::{self, Call, Run};
+use crate::client::{Client, segment};
+use crate::commands::here::Here;
+use crate::commands::run::follow::{Follow, Start};
+use crate::commands::run::{Interrupts, Show, drive, has_approver, interrupted};
+use crate::commands::{connect, words};
+use crate::exit::{Exit, usage};
+use crate::print;
+
+/// A longer input is refused by the orchestrator too.
+const INPUT_LIMIT: usize = 256 * 1024;
+
+/// Gives the task, follows the run, and prints what came of it.
+///
+/// # Errors
+/// When there is no run, or its end is not known; else the exit code tells how it ended.
+pub(crate) async fn run(here: &Here, ask: Ask) -> anyhow::Result<Exit> {
+    let input = input(&ask.prompt)?;
+    let mut interrupts = Interrupts::listen()?;
+    let connection = tokio::select! {
+        connection = connect::open(here) => connection?,
+        () = interrupts.next() => return Err(interrupted()),
+    };
+    let done = follow(&connection.client, &ask, &input, &mut interrupts).await;
+    connection.close().await;
+    let document = done?;
+    let run: Run = shapes::read(&document)?;
+    print(&ask, &document, &run)?;
+    Ok(shapes::exit(&run.status))
+}
+
+async fn follow(
+    client: &Client,
+    ask: &Ask,
+    input: &str,
+    interrupts: &mut Interrupts,
+) -> anyhow::Result<Value> {
+    let path = match &ask.session {
+        Some(session) => format!("/v1/sessions/{}/runs", segment(session)),
+        None => "/v1/runs".to_owned(),
+    };
+    let key = uuid::Uuid::new_v4().to_string();
+    let start = Start { path, body: body(ask, input).to_string(), key, is_direct: false };
+    let show = match (ask.events, ask.json) {
+        (true, _) => Show::Events,
+        (false, true) if !has_approver() => Show::Nothing,
+        (false, _) => Show::Steps,
+    };
+    drive(client, Follow::new(client, start, ask.session.clone()), show, interrupts).await
+}
+
+/// The request's body; what was not given is left to the agent.
+fn body(ask: &Ask, input: &str) -> Value {
+    let mut body = json!({"input": input, "approver": has_approver()});
+    let mut set = |key: &str, value: Value| body[key] = value;
+    if !ask.model.is_empty() {
+        set("model", json!(ask.model));
+    }
+    if let Some(agent) = &ask.agent {
+        set("agent", json!(agent));
+    }
+    if !ask.approve.is_empty() {
+        set("approve", json!(ask.approve));
+    }
+    if let Some(steps) = ask.max_steps {
+        set("limits", json!({"max_steps": steps}));
+    }
+    body
+}
+
+/// The task; `-` stands for standard input.
+fn input(prompt: &str) -> anyhow::Result<String> {
+    let text = if prompt == "-" {
+        let mut bytes = Vec::new();
+        let limit = u64::try_from(INPUT_LIMIT).unwrap_or(u64::MAX).saturating_add(1);
+        io::stdin()
+            .lock()
+            .take(limit)
+            .read_to_end(&mut bytes)
+            .map_err(|error| usage(format!("cannot read standard input: {error}")))?;
+        String::from_utf8(bytes).map_err(|_| usage("standard input is no UTF-8 text"))?
+    } else {
+        prompt.to_owned()
+    };
+    if text.trim().is_empty() {
+        return Err(usage("the task is empty: say what to do, as in `callboard ask \"12 * 7\"`"));
+    }
+    if text.len() > INPUT_LIMIT {
+        return Err(usage(format!(
+            "the task is longer than {INPUT_LIMIT} bytes: put it into a file of the workspace and \
+             name the file"
+        )));
+    }
+    Ok(text)
+}
+
+fn print(ask: &Ask, document: &Value, run: &Run) -> anyhow::Result<()> {
+    if ask.events {
+        print::out(&json!({"type": "result", "data": document}).to_string())?;
+    } else if ask.json {
+        print::json(document)?;
+    } else if run.status == "failed" || run.status == "cancelled" {
+        // No answer was given: what stands in its place says why.
+        print::err(&format!("callboard: {}", why(run)));
+    } else {
+        print::out(&run.answer)?;
+    }
+    for call in &run.tool_calls {
+        if let Some(sentence) = refused(call) {
+            print::err(&format!("callboard: {sentence}"));
+        }
+    }
+    if run.status == "limit_reached" && !ask.json && !ask.events {
+        print::err(&format!("callboard: {}", limit(run)));
+    }
+    if has_approver() && !ask.json && !ask.events {
+        print::err(&summary(run));
+    }
+    Ok(())
+}
+
+fn why(run: &Run) -> String {
+    let status = if run.status == "cancelled" { "the run was cancelled" } else { "the run failed" };
+    match (run.answer.is_empty(), run.reason.is_empty()) {
+        (false, _) => format!("{status}: {}", print::visible(&run.answer)),
+        (true, false) => format!("{status} ({})", run.reason),
+        (true, true) => status.to_owned(),
+    }
+}
+
+fn limit(run: &Run) -> String {
+    match run.reason.as_str() {
+        "steps" => format!(
+            "a limit ended the run after {}; raise it with --max-steps N",
+            words::count(run.steps, "step")
+        ),
+        "" => "a limit ended the run".to_owned(),
+        reason => format!(
+            "a limit ended the run: {reason}; `orchestrator.agent` in callboard.toml holds the limits"
+        ),
+    }
+}
+
+/// The sentence for a call that did not run because nobody could be asked, or a rule forbids it.
+pub(super) fn refused(call: &Call) -> Option<String> {
+    let tool = print::visible(&call.tool);
+    match (call.status.as_str(), call.verdict.as_str()) {
+        ("denied", _) if !has_approver() => Some(format!(
+            "`{tool}` wants an approval and nobody could be asked: standard input or standard error \
+             is no terminal. Allow it for this run with --approve {tool}, or always with a rule in \
+             the key `orchestrator.policy.rules` of callboard.toml: {{ tool = \"{tool}\", verdict = \
+             \"allow\" }}"
+        )),
+        ("blocked", _) => {
+            let why = call.failure.as_ref().map(|failure| failure.message.as_str());
+            let why = why.filter(|text| !text.is_empty()).unwrap_or(&call.content);
+            Some(format!("`{tool}` was blocked: {}", words::brief(why, 400)))
+        }
+        _ => None,
+    }
+}
+
+/// What a run took, on one line.
+fn summary(run: &Run) -> String {
+    let tokens = run.usage.input_tokens + run.usage.output_tokens;
+    let calls = u64::try_from(run.tool_calls.len()).unwrap_or(u64::MAX);
+    let text = format!(
+        "  {} · {} · {} · {} · {} · session {}",
+        run.model,
+        words::count(run.steps, "step"),
+        words::count(calls, "call"),
+        words::count(tokens, "token"),
+        words::duration(run.duration_ms),
+        run.session
+    );
+    print::dim(&print::visible(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask() -> Ask {
+        Ask {
+            prompt: String::new(),
+            model: Vec::new(),
+            agent: None,
+            session: None,
+            approve: Vec::new(),
+            max_steps: None,
+            json: false,
+            events: false,
+        }
+    }
+
+    #[test]
+    fn only_what_was_given_is_sent() {
+        // Tests have no terminal.
+        assert_eq!(body(&ask(), "hi"), json!({"input": "hi", "approver": false}));
+        let full = Ask {
+            model: vec!["openai:a".into(), "offline".into()],
+            approve: vec!["run_*".into()],
+            max_steps: Some(3),
+            ..ask()
+        };
+        assert_eq!(
+            body(&full, "hi"),
+            json!({"input": "hi", "approver": false, "model": ["openai:a", "offline"],
+                   "approve": ["run_*"], "limits": {"max_steps": 3}})
+        );
+    }
+
+    #[test]
+    fn a_task_must_say_something() {
+        assert_eq!(crate::exit::of(&input("  ").unwrap_err()), Exit::Usage);
+        assert!(input(&"x".repeat(INPUT_LIMIT + 1)).is_err());
+        assert_eq!(input("12 * 7").unwrap(), "12 * 7");
+    }
+
+    #[test]
+    fn a_denied_call_names_the_flag_and_the_key() {
+        let call = Call {
+            tool: "run_command".into(),
+            status: "denied".into(),
+            verdict: "ask".into(),
+            ..Call::default()
+        };
+        let sentence = refused(&call).unwrap();
+        assert!(sentence.contains("--approve run_command"), "{sentence}");
+        assert!(sentence.contains("`orchestrator.policy.rules`"), "{sentence}");
+        assert_eq!(refused(&Call { status: "ok".into(), ..call }), None);
+    }
+}

@@ -1,0 +1,190 @@
+//! The checks of `doctor`, each on one thing. None changes anything.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use super::{Finding, Level};
+use crate::commands::here::Here;
+use crate::place::Place;
+use crate::stack::lock::{self, Holder};
+
+/// File systems over a network, by the magic number that `statfs` gives: their locks do not hold
+/// what SQLite and the stack's lock need. From `linux/magic.h` and `cifs/smb2glob.h`.
+const NETWORK: &[(u64, &str)] = &[
+    (0x6969, "NFS"),
+    (0x517b, "SMB"),
+    (0xff53_4d42, "CIFS"),
+    (0xfe53_4d42, "SMB2"),
+    (0x0102_1997, "9p"),
+    (0x5346_414f, "AFS"),
+    (0x00c3_6400, "Ceph"),
+    (0x6573_5546, "FUSE"),
+];
+
+fn fine(check: &'static str, message: impl Into<String>) -> Finding {
+    Finding { check, level: Level::Fine, message: message.into() }
+}
+
+fn warning(check: &'static str, message: impl Into<String>) -> Finding {
+    Finding { check, level: Level::Warning, message: message.into() }
+}
+
+fn problem(check: &'static str, message: impl Into<String>) -> Finding {
+    Finding { check, level: Level::Problem, message: message.into() }
+}
+
+/// Whether the configuration can be used.
+pub(super) fn configuration(here: &Here) -> Finding {
+    match here.load() {
+        Ok(_) => fine("configuration", "`callboard config` shows it"),
+        Err(error) => problem("configuration", format!("{error:#}")),
+    }
+}
+
+/// The file system and the permissions of the state folder.
+pub(super) fn state(place: &Place) -> Vec<Finding> {
+    const CHECK: &str = "state folder";
+    let state = place.state.display();
+    let mut findings = Vec::new();
+    match network(&place.state) {
+        Ok(Some(name)) => findings.push(warning(
+            CHECK,
+            format!(
+                "{state} is on a network file system ({name}), whose locks and syncs cannot be \
+                 relied on: choose a folder on a local disk with --state DIR"
+            ),
+        )),
+        Ok(None) => {}
+        Err(error) => findings.push(problem(CHECK, format!("{state}: {error}"))),
+    }
+    match std::fs::metadata(&place.state) {
+        Ok(found) if found.mode() & 0o077 != 0 => findings.push(warning(
+            CHECK,
+            format!(
+                "other users may enter {state}, which holds tokens and conversations: chmod 700"
+            ),
+        )),
+        Ok(_) => {}
+        Err(error) => findings.push(problem(CHECK, format!("{state}: {error}"))),
+    }
+    if findings.is_empty() {
+        findings.push(fine(CHECK, state.to_string()));
+    }
+    findings
+}
+
+/// Whether commands can be kept away from what they must not reach, found out by trying.
+pub(super) fn sandbox() -> Finding {
+    const CHECK: &str = "sandbox";
+    let found = callboard_shell::probe();
+    let problems = found.problems.join("; ");
+    match found.isolation {
+        None => warning(CHECK, format!("the shell service offers no commands here: {problems}")),
+        Some(_) if found.problems.is_empty() => fine(CHECK, "commands are walled in"),
+        Some(_) => warning(CHECK, format!("commands are walled in, but: {problems}")),
+    }
+}
+
+/// Whether tokens can be read by their owner alone.
+pub(super) fn tokens(here: &Here) -> Vec<Finding> {
+    const CHECK: &str = "tokens";
+    let configured = here.load().ok().and_then(|loaded| loaded.settings.discovery.token_file);
+    let own = here.place().ok().map(|place| place.state.join("api-token"));
+    let mut findings = Vec::new();
+    for file in configured.iter().chain(&own) {
+        let Ok(found) = std::fs::metadata(file) else { continue };
+        let (file, mode) = (file.display(), found.mode() & 0o777);
+        findings.push(if mode & 0o077 != 0 {
+            warning(CHECK, format!("other users may read {file} (mode {mode:o}): chmod 600"))
+        } else {
+            fine(CHECK, file.to_string())
+        });
+    }
+    findings
+}
+
+/// Who holds the state folder.
+pub(super) fn holder(place: &Place) -> Finding {
+    const CHECK: &str = "lock";
+    match lock::holder(&place.state) {
+        Ok(Holder::Nobody) => fine(CHECK, "no stack runs on this state folder"),
+        Ok(holder) => match holder.pid().and_then(process_state) {
+            Some('T') => warning(
+                CHECK,
+                format!("{holder} holds the state folder and is stopped: kill -CONT or end it"),
+            ),
+            Some(_) | None => fine(CHECK, format!("{holder} runs a stack on this state folder")),
+        },
+        Err(error) => problem(CHECK, format!("the lock cannot be read: {error}")),
+    }
+}
+
+/// Whether the journal is whole.
+pub(super) fn journal(place: &Place) -> Finding {
+    const CHECK: &str = "journal";
+    let path = place.state.join("journal.db");
+    match std::fs::metadata(&path) {
+        Ok(found) => fine(CHECK, format!("{} ({} bytes)", path.display(), found.len())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            fine(CHECK, "none yet: it begins with the first session")
+        }
+        Err(error) => problem(CHECK, format!("{}: {error}", path.display())),
+    }
+}
+
+/// Name of the network file system that a folder is on.
+fn network(folder: &Path) -> rustix::io::Result<Option<&'static str>> {
+    let kind = rustix::fs::statfs(folder)?.f_type;
+    // The kernel's type is signed on some machines; the magic numbers have 32 bits.
+    let kind = u64::from_ne_bytes(kind.to_ne_bytes()) & 0xffff_ffff;
+    Ok(NETWORK.iter().find(|(magic, _)| *magic == kind).map(|(_, name)| *name))
+}
+
+/// The letter by which the kernel describes a process: `T` is stopped.
+fn process_state(pid: u32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name stands in brackets and may hold anything, brackets too.
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn place() -> (tempfile::TempDir, Place) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        (folder, Place { workspace: path.clone(), state: path.clone(), sockets: path })
+    }
+
+    #[test]
+    fn a_folder_that_others_may_enter_is_a_warning() {
+        let (folder, place) = place();
+        let set = |mode| {
+            let permissions = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(folder.path(), permissions).unwrap();
+        };
+        set(0o700);
+        assert_eq!(state(&place)[0].level, Level::Fine);
+        set(0o755);
+        let found = &state(&place)[0];
+        assert_eq!(found.level, Level::Warning);
+        assert!(found.message.contains("chmod 700"), "{}", found.message);
+    }
+
+    #[test]
+    fn the_holder_of_the_lock_is_named() {
+        let (_folder, place) = place();
+        assert!(holder(&place).message.starts_with("no stack"));
+        let _lock = lock::take(&place.state).unwrap().unwrap();
+        let message = holder(&place).message;
+        assert!(message.contains(&std::process::id().to_string()), "{message}");
+    }
+
+    #[test]
+    fn the_state_of_a_process_is_read_from_the_kernel() {
+        assert!(matches!(process_state(std::process::id()), Some('R' | 'S')));
+    }
+}

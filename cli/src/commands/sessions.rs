@@ -1,0 +1,124 @@
+//! `callboard sessions`: list, show, cancel.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::args::{OfSession, Sessions};
+use crate::client::segment;
+use crate::client::shapes::{self, Run};
+use crate::commands::here::Here;
+use crate::commands::{connect, words};
+use crate::exit::Exit;
+use crate::print;
+
+/// Runs one of the commands.
+///
+/// # Errors
+/// When there is no gateway to ask, or no such session.
+pub(crate) async fn run(here: &Here, command: Sessions) -> anyhow::Result<Exit> {
+    match command {
+        Sessions::List { limit, output } => list(here, limit, output.json).await,
+        Sessions::Show(of) => show(here, &of).await,
+        Sessions::Cancel(of) => cancel(here, &of).await,
+    }
+}
+
+async fn list(here: &Here, limit: u32, is_json: bool) -> anyhow::Result<Exit> {
+    let path = format!("/v1/sessions?limit={limit}");
+    let mut document = connect::with(here, async |client| client.get(&path).await).await?;
+    let sessions = document["sessions"].take();
+    if is_json {
+        print::json(&sessions)?;
+        return Ok(Exit::Done);
+    }
+    let now = words::now_ms();
+    let rows: Vec<Vec<String>> = sessions
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|session| {
+            let text = |key: &str| session[key].as_str().unwrap_or_default().to_owned();
+            let updated = session["updated_at"].as_i64().unwrap_or_default();
+            let (state, updated) = (text("state"), words::ago(updated, now));
+            vec![text("id"), state, updated, words::brief(&text("title"), 60)]
+        })
+        .collect();
+    if rows.is_empty() {
+        print::err("No sessions yet.");
+    } else {
+        print::out(&words::columns(&rows))?;
+    }
+    Ok(Exit::Done)
+}
+
+async fn show(here: &Here, of: &OfSession) -> anyhow::Result<Exit> {
+    let path = format!("/v1/sessions/{}", segment(&of.session));
+    let document = connect::with(here, async |client| client.get(&path).await).await?;
+    if of.output.json {
+        print::json(&document)?;
+        return Ok(Exit::Done);
+    }
+    let session = &document["session"];
+    let text = |key: &str| session[key].as_str().unwrap_or_default();
+    let mut page = format!(
+        "{}  {}  {}  {}\n",
+        text("id"),
+        text("kind"),
+        text("state"),
+        words::brief(text("title"), 80)
+    );
+    for run in document["runs"].as_array().into_iter().flatten() {
+        page.push_str(&page_of(&shapes::read(run)?));
+    }
+    print::out(&print::visible(&page))?;
+    Ok(Exit::Done)
+}
+
+/// A run: what was wanted, each call with its verdict, attempts and instance, the answer.
+fn page_of(run: &Run) -> String {
+    let mut page = format!("\n> {}\n", run.input.replace('\n', "\n> "));
+    for call in &run.tool_calls {
+        let failure = call.failure.as_ref().map(|failure| failure.message.as_str());
+        let said = failure.filter(|text| !text.is_empty()).unwrap_or(&call.content);
+        let _ = write!(
+            page,
+            "  {} {}\n    {} · {} · {} · {} · {}\n    {}\n",
+            call.tool,
+            words::brief(&call.arguments.to_string(), 100),
+            call.status,
+            call.verdict,
+            words::count(call.attempts, "attempt"),
+            if call.instance.is_empty() { "no instance" } else { &call.instance },
+            words::duration(call.duration_ms),
+            words::brief(said, 100)
+        );
+    }
+    let tokens = run.usage.input_tokens + run.usage.output_tokens;
+    let _ = write!(
+        page,
+        "{}\n[{} · {} · {} · {} · run {}]\n",
+        run.answer,
+        run.status,
+        run.model,
+        words::count(tokens, "token"),
+        words::duration(run.duration_ms),
+        run.run
+    );
+    page
+}
+
+async fn cancel(here: &Here, of: &OfSession) -> anyhow::Result<Exit> {
+    let path = format!("/v1/sessions/{}/cancel", segment(&of.session));
+    let reason = json!({"reason": "cancelled with `callboard sessions cancel`"});
+    let document: Value =
+        connect::with(here, async |client| client.post(&path, &reason).await).await?;
+    if of.output.json {
+        print::json(&document)?;
+    } else if document["was_running"] == json!(false) {
+        print::err("Nothing was running in this session.");
+    } else {
+        print::err("The run was asked to end.");
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,111 @@
+//! `callboard up`: a stack in the foreground, with a port for browsers and programs.
+
+use anyhow::Context as _;
+use callboard_discovery::InstanceId;
+use tokio_util::sync::CancellationToken;
+
+use crate::args::Up;
+use crate::commands::doctor;
+use crate::commands::here::{Here, stack_order};
+use crate::commands::run::Interrupts;
+use crate::config::Loaded;
+use crate::exit::{Exit, usage};
+use crate::place::{Place, state};
+use crate::print;
+use crate::serve::{backend, telemetry};
+use crate::stack::hello::Hello;
+use crate::stack::lock::Lock;
+use crate::stack::{Kind, Supervisor, lock, plan};
+
+/// Runs a stack until Ctrl-C.
+///
+/// # Errors
+/// What kept it from starting or going on.
+pub(crate) async fn run(here: &Here, up: Up) -> anyhow::Result<Exit> {
+    let loaded = here.load()?;
+    let place = here.place()?;
+    let lock = take(&place)?;
+    for warning in doctor::warnings(here, &place) {
+        print::err(&format!("warning: {warning}"));
+    }
+    let mut interrupts = Interrupts::listen()?;
+    let shutdown = CancellationToken::new();
+    let stop = shutdown.clone();
+    let lived = live(&place, &loaded, up, lock, shutdown);
+    tokio::pin!(lived);
+    tokio::select! {
+        ended = &mut lived => return ended,
+        () = interrupts.next() => stop.cancel(),
+    }
+    tokio::select! {
+        ended = &mut lived => ended,
+        // Who asks twice does not want to wait: the roles end by themselves.
+        () = interrupts.next() => Ok(Exit::Cancelled),
+    }
+}
+
+async fn live(
+    place: &Place,
+    loaded: &Loaded,
+    up: Up,
+    lock: Lock,
+    shutdown: CancellationToken,
+) -> anyhow::Result<Exit> {
+    let settings = &loaded.settings;
+    let telemetry = telemetry("up", &InstanceId::new("up"), settings, &place.state, true)?;
+    let discovery = callboard_discovery::connect(backend(settings, &place.sockets)).await?;
+    let mut order = stack_order(place, loaded);
+    let http = up.listen.or_else(|| settings.gateway.listen.clone());
+    let token = match &settings.gateway.token {
+        Some(_) => None,
+        None => Some(api_token(place, &mut order.settings)?),
+    };
+    let plan = plan(place, order, Kind::Foreground { http }, lock)?;
+    let mut stack = Supervisor::start(plan, discovery, shutdown).await?;
+    let ended = match stack.until_ready().await {
+        Ok(Some(hello)) => {
+            print::out(&ready(hello, token.as_deref()))?;
+            stack.until_end().await
+        }
+        Ok(None) => Ok(()),
+        Err(error) => Err(error),
+    };
+    stack.drain().await;
+    telemetry.shutdown().await;
+    ended.map(|()| Exit::Done)
+}
+
+fn take(place: &Place) -> anyhow::Result<Lock> {
+    if let Some(lock) = lock::take(&place.state).context("the state folder cannot be locked")? {
+        return Ok(lock);
+    }
+    let holder = lock::holder(&place.state)?;
+    Err(usage(format!(
+        "a stack runs on the state folder {} already ({holder}): use it, end it, or choose another \
+         folder with --state DIR",
+        place.state.display()
+    )))
+}
+
+/// The API token: made once, kept in the state folder, handed to the gateway with its settings.
+fn api_token(place: &Place, settings: &mut toml::Table) -> anyhow::Result<String> {
+    let path = state::secret(&place.state, "api-token").context("the API token cannot be made")?;
+    let token = std::fs::read_to_string(path).context("the API token cannot be read")?;
+    let token = token.trim().to_owned();
+    let gateway = settings.entry("gateway").or_insert_with(|| toml::Table::new().into());
+    if let Some(gateway) = gateway.as_table_mut() {
+        gateway.insert("token".to_owned(), token.clone().into());
+    }
+    Ok(token)
+}
+
+/// The line that says where the stack is.
+fn ready(hello: &Hello, token: Option<&str>) -> String {
+    match (&hello.http, token) {
+        (Some(http), Some(token)) => format!("Callboard is ready: {http}/?token={token}"),
+        (Some(http), None) => {
+            format!("Callboard is ready: {http}/ (with the token of `gateway.token`)")
+        }
+        (None, _) => format!("Callboard is ready: {}", hello.gateway.display()),
+    }
+}

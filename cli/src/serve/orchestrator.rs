@@ -1,0 +1,37 @@
+//! Wires the orchestrator. It alone is handed the keys of model providers.
+
+use std::time::Duration;
+
+use callboard_orchestrator::call::policy;
+use callboard_orchestrator::{Error, Node};
+use callboard_telemetry::Telemetry;
+
+use super::{Role, refused};
+use crate::config::settings::Profile;
+
+/// Serves until shutdown and the drain.
+pub(super) async fn serve(role: Role) -> (anyhow::Result<()>, Telemetry) {
+    let drain = role.drain(Duration::from_millis(role.settings.orchestrator.drain_ms));
+    let mut config = role.settings.orchestrator.clone();
+    config.drain_ms = u64::try_from(drain.as_millis()).unwrap_or(u64::MAX);
+    if role.settings.profile == Profile::Production {
+        // The stricter one counts, whichever of the two keys says so.
+        config.profile = policy::Profile::Production;
+    }
+    // What must never leave: whatever results and arguments hold of it is masked.
+    config.calls.secrets = crate::config::secrets_in(&role.order.settings);
+    let node = Node {
+        listen: role.order.listen.clone(),
+        state: role.state.clone(),
+        zone: role.settings.serve.zone.clone(),
+        discovery: role.discovery,
+        credentials: role.credentials,
+        metrics: role.telemetry.metrics(),
+    };
+    let served = callboard_orchestrator::run(config, node, role.shutdown).await;
+    let served = served.map_err(|error| match error {
+        Error::Bind(_) | Error::Calls(_) | Error::Models(_) => refused(&error),
+        error => error.into(),
+    });
+    (served, role.telemetry)
+}

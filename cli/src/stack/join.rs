@@ -1,0 +1,182 @@
+//! The clients' side: join the stack that runs on a state folder, or start one.
+//!
+//! Two that start at once race for the lock; the loser's stack says so and ends, and its client joins
+//! the winner's. A stack that is just ending is waited for.
+
+use std::os::fd::OwnedFd;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::UnixStream;
+use tokio::process::{Child, Command};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::hello::{Answer, BYE, Hello};
+use super::lock::Holder;
+use super::{StackOrder, control, lock};
+use crate::place::Place;
+
+/// How long to wait for a stack that starts, or for the lock of one that ends.
+const LIMIT: Duration = Duration::from_secs(30);
+/// How long to wait before looking again.
+const PAUSE: Duration = Duration::from_millis(5);
+/// How long the last client waits for the end of the stack.
+const END_LIMIT: Duration = Duration::from_secs(5);
+
+/// A hold on a stack that is ready. It lives as long as this value, if `ask` started it.
+#[derive(Debug)]
+pub(crate) struct Joined {
+    /// What the stack says of itself.
+    pub(crate) hello: Hello,
+    link: BufReader<UnixStream>,
+    /// The stack, where this process started it.
+    child: Option<Child>,
+}
+
+/// What came of one try.
+enum Try {
+    Ready(Box<Joined>),
+    /// Another one is starting or ending: try again.
+    Again,
+}
+
+/// Joins the stack of `place`, or starts one. Dropping the future leaves.
+///
+/// # Errors
+/// When none can be started, or the one that holds the lock does not answer.
+pub(crate) async fn join_or_start(place: &Place, order: &StackOrder) -> anyhow::Result<Joined> {
+    let deadline = Instant::now() + LIMIT;
+    while Instant::now() < deadline {
+        if let Some(link) = connect(place).await {
+            if let Try::Ready(joined) = hear(link, None).await? {
+                return Ok(*joined);
+            }
+        } else if lock::holder(&place.state)? == Holder::Nobody
+            && let Try::Ready(joined) = start(place, order).await?
+        {
+            return Ok(*joined);
+        }
+        sleep(PAUSE).await;
+    }
+    Err(unanswered(place))
+}
+
+/// Joins the stack of `place` if there is one.
+///
+/// # Errors
+/// When the one that holds the lock does not answer.
+pub(crate) async fn join_running(place: &Place) -> anyhow::Result<Option<Joined>> {
+    let deadline = Instant::now() + LIMIT;
+    while Instant::now() < deadline {
+        if let Some(link) = connect(place).await {
+            if let Try::Ready(joined) = hear(link, None).await? {
+                return Ok(Some(*joined));
+            }
+        } else if lock::holder(&place.state)? == Holder::Nobody {
+            return Ok(None);
+        }
+        sleep(PAUSE).await;
+    }
+    Err(unanswered(place))
+}
+
+impl Joined {
+    /// Leaves. If this was the last client of a stack that lives for its clients, it returns when
+    /// the stack's processes are gone.
+    pub(crate) async fn leave(mut self) {
+        let pid = i32::try_from(self.hello.pid).ok().and_then(Pid::from_raw);
+        let process = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::NONBLOCK).ok());
+        if self.link.get_mut().write_all(BYE).await.is_err() {
+            return;
+        }
+        let mut line = String::new();
+        let ended = async {
+            match self.link.read_line(&mut line).await {
+                // Others stay.
+                Ok(length) if length > 0 => return,
+                Ok(_) | Err(_) => {}
+            }
+            if let Some(child) = &mut self.child {
+                // Reaped here, so that not even a zombie is left.
+                let _ = child.wait().await;
+            } else if let Some(process) = process {
+                // The connection ends a moment before the process does.
+                let _ = spawn_blocking(move || gone(&process)).await;
+            }
+        };
+        // A stack that does not end is not this client's to wait for.
+        let _ = timeout(END_LIMIT, ended).await;
+    }
+}
+
+/// Waits until a process is gone, within a limit.
+fn gone(process: &OwnedFd) {
+    let limit = Timespec { tv_sec: END_LIMIT.as_secs().cast_signed(), tv_nsec: 0 };
+    // A limit that passed is no failure of this client's, nor is a signal that came between.
+    let _ = poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&limit));
+}
+
+async fn connect(place: &Place) -> Option<UnixStream> {
+    let stream = UnixStream::connect(place.sockets.join(control::NAME)).await.ok()?;
+    let is_ours = stream.peer_cred().ok()?.uid() == rustix::process::geteuid().as_raw();
+    is_ours.then_some(stream)
+}
+
+/// Starts a stack in a session of its own: what happens in this terminal does not reach it.
+async fn start(place: &Place, order: &StackOrder) -> anyhow::Result<Try> {
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair().context("no socket pair")?;
+    ours.set_nonblocking(true)?;
+    let mut link = UnixStream::from_std(ours)?;
+    let logs = super::logs(&place.state)?;
+    let child = Command::new(super::program()?)
+        .arg0("callboard")
+        .args(["serve", "stack", "--supervised", "--workspace"])
+        .arg(&place.workspace)
+        .arg("--state")
+        .arg(&place.state)
+        .current_dir(&place.state)
+        .env_clear()
+        .envs(super::environment())
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::null())
+        .stderr(super::role::stderr_file(&logs.join("stack.stderr"))?)
+        .spawn()
+        .context("cannot start the stack's process")?;
+    let mut text = serde_json::to_string(order)?;
+    text.push('\n');
+    link.write_all(text.as_bytes()).await.context("the stack's process ended at once")?;
+    hear(link, Some(child)).await
+}
+
+/// Waits for the answer of a stack.
+async fn hear(link: UnixStream, child: Option<Child>) -> anyhow::Result<Try> {
+    let mut link = BufReader::new(link);
+    let mut answer = String::new();
+    let answered = timeout(LIMIT, link.read_line(&mut answer)).await;
+    match answered {
+        Ok(Ok(0) | Err(_)) if child.is_some() => anyhow::bail!("the stack's process ended at once"),
+        Ok(Ok(0) | Err(_)) => return Ok(Try::Again),
+        Ok(Ok(_)) => {}
+        Err(_) => anyhow::bail!("the stack does not become ready"),
+    }
+    let answer = serde_json::from_str(&answer).context("the stack's answer cannot be read")?;
+    match answer {
+        Answer::Ready(hello) => Ok(Try::Ready(Box::new(Joined { hello: *hello, link, child }))),
+        Answer::Failed(failed) => Err(failed.into()),
+        Answer::Taken | Answer::GoesOn => Ok(Try::Again),
+    }
+}
+
+fn unanswered(place: &Place) -> anyhow::Error {
+    let holder = lock::holder(&place.state).unwrap_or(Holder::Somebody);
+    anyhow::anyhow!(
+        "{holder} holds the lock of the state folder {} and does not answer; `callboard doctor` \
+         says more",
+        place.state.display()
+    )
+}
