@@ -3,6 +3,8 @@
 //!
 //! A client that leaves ends nothing: only the watching stops.
 
+use std::time::Duration;
+
 use axum::{
     Json,
     response::{IntoResponse, Response},
@@ -10,6 +12,7 @@ use axum::{
 use callboard_proto::agent::Watch;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde_json::json;
+use tokio::time::timeout;
 
 use super::{App, events, sse};
 use crate::{
@@ -21,6 +24,9 @@ use crate::{
 /// Headers of every answer about a run, so that a client can act on it before its first event.
 const SESSION: HeaderName = HeaderName::from_static("callboard-session");
 const RUN: HeaderName = HeaderName::from_static("callboard-run");
+
+/// How long the first event of a run may take before the journal is asked which run it is.
+const FIRST: Duration = Duration::from_millis(250);
 
 /// How a client wants to hear of what it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +63,7 @@ pub(super) async fn begin(app: &App, follow: Follow, way: Way) -> Result<Respons
     let mut follower = Follower::new(app.orchestrators.clone(), follow);
     match way {
         Way::Stream => {
-            // The first word decides whether it is a stream or a problem.
-            let first = follower.next().await?;
+            let first = first(&mut follower).await?;
             let ids = Ids::of(&follower);
             Ok(ids.mark(events::answer(app, follower, first)))
         }
@@ -67,7 +72,7 @@ pub(super) async fn begin(app: &App, follow: Follow, way: Way) -> Result<Respons
             Ok(Ids::of(&follower).mark(response))
         }
         Way::Ids => {
-            recorded(&mut follower).await?;
+            first(&mut follower).await?;
             let ids = Ids::of(&follower);
             let body = json!({ "session": ids.session, "run": ids.run });
             Ok(ids.mark((StatusCode::ACCEPTED, Json(body)).into_response()))
@@ -75,13 +80,16 @@ pub(super) async fn begin(app: &App, follow: Follow, way: Way) -> Result<Respons
     }
 }
 
-/// Until the run is in the journal: what is promised with its ids must outlive this process.
-async fn recorded(follower: &mut Follower) -> Result<(), Problem> {
+/// Until the run is in the journal under an id that is known: what is promised with its ids must
+/// outlive this process. Gives back the first thing that was told, if anything was.
+async fn first(follower: &mut Follower) -> Result<Option<Told>, Problem> {
+    follower.open_now().await?;
     loop {
-        match follower.next().await? {
-            Some(Told::Fact(fact)) if fact.run.is_empty() => {}
-            Some(Told::Glimpse(_)) => {}
-            Some(Told::Fact(_) | Told::Run(_) | Told::Direct(_)) | None => return Ok(()),
+        match timeout(FIRST, follower.next()).await {
+            Ok(told) => return told,
+            // A repeat meets a run that may be silent for hours, because it waits for a person.
+            Err(_) if follower.identify().await? => return Ok(None),
+            Err(_) => {}
         }
     }
 }

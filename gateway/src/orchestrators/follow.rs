@@ -1,23 +1,24 @@
 //! Follows a run or a session across orchestrators: when a stream breaks, it is taken up again after
 //! the last fact that was told, at whoever owns the session then. Facts come once and in order.
 //!
-//! Dropping a follower ends nothing but the watching.
+//! Dropping a follower ends nothing but the watching. What it asks is in `follow/open.rs`.
 
+mod open;
 mod source;
 
 use std::time::Duration;
 
 use callboard_proto::agent::{
-    AttachRequest, DirectResult, Fact, GetSessionRequest, GetSessionResponse, Glimpse,
-    InvokeToolRequest, Principal, RunSummary, StartRequest, Watch,
+    AttachRequest, DirectResult, Fact, Glimpse, InvokeToolRequest, Principal, RunSummary,
+    StartRequest, Watch,
 };
 use tokio::time::{Instant, sleep};
 use tonic::Status;
 use tracing::{debug, warn};
 
 use self::source::{Piece, Source};
-use super::{Ask, Client, Orchestrators, answer, request, stream};
-use crate::problem::{Kind, Problem};
+use super::{Orchestrators, answer};
+use crate::problem::Problem;
 
 /// Pauses before the second attempt after a break, doubled for each further one, and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
@@ -160,60 +161,6 @@ impl Follower {
         }
     }
 
-    async fn open(&mut self) -> Result<Source, Problem> {
-        let is_first = !std::mem::replace(&mut self.was_sent, true);
-        let begin = Ask::begin(&self.session);
-        match &self.follow {
-            Follow::Events(attach) => self.attach(attach.until_idle).await,
-            Follow::Run(start) if is_first || !self.is_begun().await? => {
-                let send = async |mut client: Client| {
-                    client.start(stream(StartRequest::clone(start))).await
-                };
-                self.orchestrators.ask(begin, send).await.map(Source::Start)
-            }
-            Follow::Direct(call) if is_first || !self.is_begun().await? => {
-                let send = async |mut client: Client| {
-                    client.invoke_tool(stream(InvokeToolRequest::clone(call))).await
-                };
-                self.orchestrators.ask(begin, send).await.map(Source::Invoke)
-            }
-            Follow::Run(_) | Follow::Direct(_) => self.attach(false).await,
-        }
-    }
-
-    async fn attach(&self, until_idle: bool) -> Result<Source, Problem> {
-        let watch = if self.watch == Watch::All { Watch::All } else { Watch::Facts };
-        let attach = AttachRequest {
-            principal: self.principal.clone(),
-            session: self.session.clone(),
-            after: self.last,
-            watch: watch.into(),
-            until_idle,
-        };
-        let send = async |mut client: Client| client.attach(stream(attach.clone())).await;
-        self.orchestrators.ask(Ask::about(&self.session), send).await.map(Source::Attach)
-    }
-
-    /// Whether the run is in the journal, so that sending the request again would lose its first
-    /// facts rather than begin it.
-    async fn is_begun(&self) -> Result<bool, Problem> {
-        if self.last > 0 {
-            return Ok(true);
-        }
-        match self.look().await {
-            Ok(found) => Ok(found.runs.iter().any(|run| run.id == self.run)),
-            Err(problem) if problem.kind() == Kind::NotFound => Ok(false),
-            Err(problem) => Err(problem),
-        }
-    }
-
-    async fn look(&self) -> Result<GetSessionResponse, Problem> {
-        let get =
-            GetSessionRequest { principal: self.principal.clone(), session: self.session.clone() };
-        let send = async |mut client: Client| client.get_session(request(get.clone())).await;
-        self.orchestrators.ask(Ask::about(&self.session), send).await
-    }
-
     /// What of a piece is told.
     fn take(&mut self, piece: Piece) -> Option<Told> {
         let is_attached = matches!(self.source, Some(Source::Attach(_)));
@@ -259,35 +206,11 @@ impl Follower {
         matches!(self.follow, Follow::Events(_)) || run == self.run
     }
 
-    /// The result of a run whose end was seen in the session's stream.
-    async fn result(&mut self) -> Result<Told, Problem> {
-        let found = self.look().await?.runs.into_iter().find(|run| run.id == self.run);
-        let missing = || Problem::new(Kind::Internal, "The run ended, but its result is missing.");
-        let run = found.ok_or_else(missing)?;
-        let told = if let Follow::Direct(_) = self.follow {
-            let call = run.calls.into_iter().next();
-            Told::Direct(Box::new(DirectResult { trace_id: run.trace_id, call }))
-        } else {
-            Told::Run(Box::new(run))
-        };
-        Ok(self.done(told))
-    }
-
     /// Nothing comes after this.
     fn done(&mut self, last: Told) -> Told {
         self.source = None;
         self.stage = Stage::Done;
         last
-    }
-
-    /// True at the end of a stream that may end: the last thing was told, or the session is idle.
-    async fn has_nothing_more(&mut self) -> Result<bool, Problem> {
-        let Follow::Events(AttachRequest { until_idle: true, .. }) = &self.follow else {
-            return Ok(false);
-        };
-        // A watcher that fell behind is let go in the same way as one that has seen everything.
-        let session = self.look().await?.session.unwrap_or_default();
-        Ok(session.last_seq <= self.last)
     }
 
     /// Gets ready for another attempt; gives up when nothing new came for as long as a request may

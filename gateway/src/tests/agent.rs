@@ -193,9 +193,19 @@ impl Script {
         Box::pin(ReceiverStream::new(stream).merge(telling))
     }
 
-    fn of_run(&self, session: &str, run: &str) -> Streamed<Kind> {
+    /// A run from its beginning, or, for one that was begun before, from now on.
+    fn of_run(&self, session: &str, run: &str, is_new: bool) -> Streamed<Kind> {
         let kept = self.journal.session(session).unwrap_or_default();
-        let before = kept.facts.iter().position(|fact| fact.run == run).unwrap_or(0) as u64;
+        let result = |run| Kind::Result(wire::RunResult { session: session.to_owned(), run });
+        let ended = kept.runs.iter().find(|known| known.id == run && known.status == "completed");
+        if let (Some(ended), false) = (ended, is_new) {
+            return Box::pin(tokio_stream::once(Ok(result(Some(ended.clone())))));
+        }
+        let before = if is_new {
+            kept.facts.iter().position(|fact| fact.run == run).unwrap_or(0) as u64
+        } else {
+            kept.session.last_seq
+        };
         let (id, journal) = (session.to_owned(), self.journal.clone());
         let run = run.to_owned();
         let is_end = move |fact: &wire::Fact, _: &Kept| fact.r#type == "run.ended";
@@ -354,7 +364,7 @@ impl AgentService for Script {
             }
         }
         let watch = start.watch();
-        let notices = self.of_run(&start.session, &run).filter(move |kind| match kind {
+        let notices = self.of_run(&start.session, &run, is_new).filter(move |kind| match kind {
             Ok(Kind::Fact(_)) => watch != wire::Watch::Result,
             Ok(Kind::Glimpse(_)) => watch == wire::Watch::All,
             Ok(Kind::Result(_)) | Err(_) => true,
@@ -433,7 +443,8 @@ impl AgentService for Script {
         }
         self.journal.open(session(&invoke.session, &invoke.tool));
         let kept = self.journal.session(&invoke.session).unwrap_or_default();
-        if kept.runs.iter().all(|run| run.id != invoke.run) {
+        let is_new = kept.runs.iter().all(|run| run.id != invoke.run);
+        if is_new {
             let run = wire::RunSummary { id: invoke.run.clone(), ..wire::RunSummary::default() };
             self.journal.begin(&invoke.session, &run);
             if !self.with(|shared| shared.is_manual) {
@@ -442,7 +453,7 @@ impl AgentService for Script {
         }
         let watch = invoke.watch();
         let notices =
-            self.of_run(&invoke.session, &invoke.run).filter_map(move |kind| match kind {
+            self.of_run(&invoke.session, &invoke.run, is_new).filter_map(move |kind| match kind {
                 Ok(Kind::Result(result)) => {
                     let run = result.run.unwrap_or_default();
                     let call = run.calls.into_iter().next();

@@ -124,6 +124,26 @@ async fn a_repeat_under_a_key_meets_the_same_session_and_run() {
     assert!(ids[0] == ids[1] && ids[1] != ids[2], "{ids:?}");
 }
 
+/// It waits for a person, so its stream tells nothing.
+#[tokio::test]
+async fn a_repeat_that_meets_a_silent_run_is_answered_all_the_same() {
+    let stage = Stage::new().await;
+    stage.script.leave_runs_to_the_test();
+    let first = stage.send(keyed("/v1/runs", json!({ "input": "x" }), "k")).await;
+    let again = stage.send(keyed("/v1/runs", json!({ "input": "x" }), "k")).await;
+    assert_eq!((again.status.as_u16(), again.json()), (202, first.json()));
+    let mut ask = keyed("/v1/runs", json!({ "input": "x" }), "k");
+    ask.headers_mut().insert("accept", HeaderValue::from_static("text/event-stream"));
+    let events = Events::open(&stage.socket, ask).await;
+    assert_eq!(events.headers["callboard-run"], first.json()["run"].as_str().unwrap());
+    let (session, run) = (first.json()["session"].clone(), first.json()["run"].clone());
+    let (session, run) = (session.as_str().unwrap(), run.as_str().unwrap());
+    stage.script.journal.end(session, run, |run| run.answer = "approved".to_owned());
+    let events = events.rest().await;
+    assert_eq!((numbers(&events), &events[1].data["answer"]), (vec![2], &json!("approved")));
+    assert_eq!(stage.script.journal.session(session).unwrap().runs.len(), 1);
+}
+
 #[tokio::test]
 async fn a_client_that_leaves_ends_nothing() {
     let stage = Stage::new().await;

@@ -1,0 +1,114 @@
+//! What a follower asks: the stream that goes on where the last one ended, and, where a stream does
+//! not tell it, what the journal knows of the run.
+
+use callboard_proto::agent::{
+    AttachRequest, DirectResult, GetSessionRequest, GetSessionResponse, InvokeToolRequest,
+    StartRequest, Watch,
+};
+
+use super::{
+    super::{Ask, Client, request, stream},
+    Follow, Follower, Source, Told,
+};
+use crate::problem::{Kind, Problem};
+
+impl Follower {
+    /// The stream that tells what comes next: the request's own, or, once it was broken, the
+    /// session's.
+    pub(super) async fn open(&mut self) -> Result<Source, Problem> {
+        let is_first = !std::mem::replace(&mut self.was_sent, true);
+        let begin = Ask::begin(&self.session);
+        match &self.follow {
+            Follow::Events(attach) => self.attach(attach.until_idle).await,
+            Follow::Run(start) if is_first || !self.is_begun().await? => {
+                let send = async |mut client: Client| {
+                    client.start(stream(StartRequest::clone(start))).await
+                };
+                self.orchestrators.ask(begin, send).await.map(Source::Start)
+            }
+            Follow::Direct(call) if is_first || !self.is_begun().await? => {
+                let send = async |mut client: Client| {
+                    client.invoke_tool(stream(InvokeToolRequest::clone(call))).await
+                };
+                self.orchestrators.ask(begin, send).await.map(Source::Invoke)
+            }
+            Follow::Run(_) | Follow::Direct(_) => self.attach(false).await,
+        }
+    }
+
+    async fn attach(&self, until_idle: bool) -> Result<Source, Problem> {
+        let watch = if self.watch == Watch::All { Watch::All } else { Watch::Facts };
+        let attach = AttachRequest {
+            principal: self.principal.clone(),
+            session: self.session.clone(),
+            after: self.last,
+            watch: watch.into(),
+            until_idle,
+        };
+        let send = async |mut client: Client| client.attach(stream(attach.clone())).await;
+        self.orchestrators.ask(Ask::about(&self.session), send).await.map(Source::Attach)
+    }
+
+    /// Whether the run is in the journal, so that sending the request again would lose its first
+    /// facts rather than begin it.
+    async fn is_begun(&self) -> Result<bool, Problem> {
+        if self.last > 0 {
+            return Ok(true);
+        }
+        match self.look().await {
+            Ok(found) => Ok(found.runs.iter().any(|run| run.id == self.run)),
+            Err(problem) if problem.kind() == Kind::NotFound => Ok(false),
+            Err(problem) => Err(problem),
+        }
+    }
+
+    async fn look(&self) -> Result<GetSessionResponse, Problem> {
+        let get =
+            GetSessionRequest { principal: self.principal.clone(), session: self.session.clone() };
+        let send = async |mut client: Client| client.get_session(request(get.clone())).await;
+        self.orchestrators.ask(Ask::about(&self.session), send).await
+    }
+
+    /// Finds out which run the request began, or met: true once that is known.
+    ///
+    /// # Errors
+    /// The problem to answer with.
+    pub(crate) async fn identify(&mut self) -> Result<bool, Problem> {
+        let runs = match self.look().await {
+            Ok(found) => found.runs,
+            Err(problem) if problem.kind() == Kind::NotFound => return Ok(false),
+            Err(problem) => return Err(problem),
+        };
+        if runs.iter().any(|run| run.id == self.run) {
+            return Ok(true);
+        }
+        // An earlier request with the same key began it, and the same key has the same input.
+        let Follow::Run(start) = &self.follow else { return Ok(false) };
+        let met = runs.into_iter().rfind(|run| run.input == start.input);
+        met.map(|met| self.run = met.id).map_or(Ok(false), |()| Ok(true))
+    }
+
+    /// The result of a run whose end was seen in the session's stream.
+    pub(super) async fn result(&mut self) -> Result<Told, Problem> {
+        let found = self.look().await?.runs.into_iter().find(|run| run.id == self.run);
+        let missing = || Problem::new(Kind::Internal, "The run ended, but its result is missing.");
+        let run = found.ok_or_else(missing)?;
+        let told = if let Follow::Direct(_) = self.follow {
+            let call = run.calls.into_iter().next();
+            Told::Direct(Box::new(DirectResult { trace_id: run.trace_id, call }))
+        } else {
+            Told::Run(Box::new(run))
+        };
+        Ok(self.done(told))
+    }
+
+    /// True at the end of a stream that may end: the last thing was told, or the session is idle.
+    pub(super) async fn has_nothing_more(&self) -> Result<bool, Problem> {
+        let Follow::Events(AttachRequest { until_idle: true, .. }) = &self.follow else {
+            return Ok(false);
+        };
+        // A watcher that fell behind is let go in the same way as one that has seen everything.
+        let session = self.look().await?.session.unwrap_or_default();
+        Ok(session.last_seq <= self.last)
+    }
+}
