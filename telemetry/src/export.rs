@@ -114,10 +114,13 @@ impl Exporter {
         reader: SharedReader,
     ) -> Result<(Processor, Self), Error> {
         let runtime = Handle::try_current().map_err(|_| Error::NoRuntime)?;
+        // The scheme says no more than that there is no TLS, so it may be left out.
+        let scheme = if endpoint.contains("://") { "" } else { "http://" };
+        let endpoint = format!("{scheme}{endpoint}");
         let (processor, spans) = Processor::new(QUEUE);
         let mut span_exporter = SpanExporter::builder()
             .with_tonic()
-            .with_endpoint(endpoint)
+            .with_endpoint(&endpoint)
             .with_timeout(SEND_TIMEOUT)
             .with_retry_policy(RetryPolicy::recommended().with_max_retries(1))
             .build()
@@ -125,14 +128,14 @@ impl Exporter {
         span_exporter.set_resource(resource);
         let metric_exporter = MetricExporter::builder()
             .with_tonic()
-            .with_endpoint(endpoint)
+            .with_endpoint(&endpoint)
             .with_timeout(SEND_TIMEOUT)
             .with_retry_policy(RetryPolicy::disabled())
             .build()
             .map_err(Error::Endpoint)?;
         let closing = CancellationToken::new();
         let sending = Sending {
-            endpoint: endpoint.to_owned(),
+            endpoint,
             spans,
             span_exporter,
             metric_exporter,
