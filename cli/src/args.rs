@@ -2,10 +2,13 @@
 //!
 //! Only its shape; what a command does is in `commands`, one file each. Next: `config`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Args as ClapArgs, CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint};
 
+use crate::config::nearest;
 use crate::config::settings::Profile;
 use crate::stack::order::RoleName;
 
@@ -209,7 +212,7 @@ pub(crate) struct ToolCall {
     pub(crate) name: String,
     /// Its arguments as a JSON object; `-` reads them from standard input, `@FILE` from a file
     #[arg(long, value_name = "JSON", default_value = "{}")]
-    pub(crate) args: std::ffi::OsString,
+    pub(crate) args: OsString,
     /// Approve calls of matching tools beforehand; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) approve: Vec<String>,
@@ -273,10 +276,38 @@ pub(crate) struct Decide {
     pub(crate) output: Output,
 }
 
+/// Reads the command line.
+///
+/// # Errors
+/// What clap says, with the nearest command where an unknown one was given.
+pub(crate) fn parse(line: Vec<OsString>) -> Result<Args, clap::Error> {
+    Args::try_parse_from(&line).map_err(|mut error| {
+        let known = error.get(ContextKind::SuggestedSubcommand).is_some();
+        if let (Some(ContextValue::String(wrong)), false) =
+            (error.get(ContextKind::InvalidSubcommand).cloned(), known)
+            && let Some(near) = near(&line, &wrong)
+        {
+            let near = ContextValue::Strings(vec![near]);
+            error.insert(ContextKind::SuggestedSubcommand, near);
+        }
+        error
+    })
+}
+
+/// The command nearest to `wrong` among those that may stand at its place.
+fn near(line: &[OsString], wrong: &str) -> Option<String> {
+    let mut command = Args::command();
+    for word in line.iter().skip(1).take_while(|word| *word != wrong) {
+        if let Some(below) = command.find_subcommand(word) {
+            command = below.clone();
+        }
+    }
+    let names = command.get_subcommands().filter(|below| !below.is_hide_set());
+    nearest(wrong, names.map(clap::Command::get_name)).map(str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]
@@ -299,5 +330,19 @@ mod tests {
     fn json_and_events_exclude_one_another() {
         assert!(Args::try_parse_from(["callboard", "ask", "x", "--json", "--events"]).is_err());
         assert!(Args::try_parse_from(["callboard", "ask", "x", "--max-steps", "0"]).is_err());
+    }
+
+    #[test]
+    fn a_misspelt_command_is_met_with_the_nearest_one() {
+        for (line, near) in [
+            (&["callboard", "aks", "hi"][..], "ask"),
+            (&["callboard", "tools", "lsit"][..], "list"),
+            (&["callboard", "--workspace", "/w", "sesions"][..], "sessions"),
+        ] {
+            let line = line.iter().map(OsString::from).collect();
+            let error = parse(line).unwrap_err();
+            assert_eq!(error.exit_code(), 2);
+            assert!(error.to_string().contains(&format!("'{near}'")), "{error}");
+        }
     }
 }

@@ -17,8 +17,6 @@ mod serve;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use crate::args::{Args, Command};
 use crate::commands::here::Here;
 use crate::exit::Exit;
@@ -31,7 +29,11 @@ fn main() -> ExitCode {
     }
     // Before anything makes a TLS client; a second provider cannot be there yet.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let args = Args::parse();
+    let args = match args::parse(std::env::args_os().collect()) {
+        Ok(args) => args,
+        // Help and version are such "errors" too; clap knows which stream and code they want.
+        Err(error) => error.exit(),
+    };
     if args.global.no_color || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
         print::no_colors();
     }
