@@ -231,7 +231,7 @@ mod tests {
             "callboard_sessions_resident 4",
             "callboard_partitions_owned 256",
             "callboard_discovery_instances{callboard_role=\"tool\"} 3",
-            "callboard_discovery_confirmed_ratio 1",
+            "callboard_discovery_confirmed 1",
             "callboard_streams_open 0",
             "callboard_streams_cut_total{callboard_reason=\"slow\"} 1",
             "callboard_telemetry_lines_dropped_total 0",

@@ -73,7 +73,7 @@ impl Instruments {
             sessions: gauge(names::SESSIONS, "{session}"),
             partitions: gauge(names::PARTITIONS, "{partition}"),
             instances: gauge(names::INSTANCES, "{instance}"),
-            discovery_confirmed: gauge(names::DISCOVERY_CONFIRMED, "1"),
+            discovery_confirmed: gauge(names::DISCOVERY_CONFIRMED, ""),
             http_duration: seconds(names::HTTP_DURATION),
             rpc_duration: seconds(names::RPC_DURATION),
             streams: level(names::STREAMS, "{stream}"),
