@@ -152,21 +152,20 @@ fn limit(run: &Run) -> String {
 
 /// The sentence for a call that did not run because nobody could be asked, or a rule forbids it.
 pub(super) fn refused(call: &Call) -> Option<String> {
-    let tool = print::visible(&call.tool);
-    match (call.status.as_str(), call.verdict.as_str()) {
-        ("denied", _) if !has_approver() => Some(format!(
-            "`{tool}` wants an approval and nobody could be asked: standard input or standard error \
-             is no terminal. Allow it for this run with --approve {tool}, or always with a rule in \
-             the key `orchestrator.policy.rules` of callboard.toml: {{ tool = \"{tool}\", verdict = \
-             \"allow\" }}"
-        )),
-        ("blocked", _) => {
-            let why = call.failure.as_ref().map(|failure| failure.message.as_str());
-            let why = why.filter(|text| !text.is_empty()).unwrap_or(&call.content);
-            Some(format!("`{tool}` was blocked: {}", words::brief(why, 400)))
-        }
-        _ => None,
-    }
+    let why = call.failure.as_ref().map_or("", |failure| failure.message.as_str());
+    let tool = &call.tool;
+    let sentence = match (call.status.as_str(), why) {
+        ("denied", _) if has_approver() => return None,
+        ("denied", "") => format!(
+            "`{tool}` was not run: it needs an approval and nobody was there to ask. Allow it once \
+             with `--approve {tool}`, or always in callboard.toml with \
+             `[[orchestrator.policy.rules]] tool = \"{tool}\" verdict = \"allow\"`."
+        ),
+        ("blocked", "") => format!("`{tool}` was blocked: {}", call.content),
+        ("denied" | "blocked", why) => why.to_owned(),
+        _ => return None,
+    };
+    Some(print::visible(&sentence))
 }
 
 /// What a run took, on one line.
@@ -188,6 +187,7 @@ fn summary(run: &Run) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::shapes::CallFailure;
 
     fn ask() -> Ask {
         Ask {
@@ -236,7 +236,10 @@ mod tests {
         };
         let sentence = refused(&call).unwrap();
         assert!(sentence.contains("--approve run_command"), "{sentence}");
-        assert!(sentence.contains("`orchestrator.policy.rules`"), "{sentence}");
+        assert!(sentence.contains("orchestrator.policy.rules"), "{sentence}");
+        let told = CallFailure { message: "not by rule 3".into(), ..CallFailure::default() };
+        let blocked = Call { status: "blocked".into(), failure: Some(told), ..call.clone() };
+        assert_eq!(refused(&blocked).unwrap(), "not by rule 3");
         assert_eq!(refused(&Call { status: "ok".into(), ..call }), None);
     }
 }

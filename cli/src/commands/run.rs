@@ -165,11 +165,14 @@ async fn cancel(
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Value> {
     let end = async {
-        if let Some(session) = follow.session() {
-            let path = format!("/v1/sessions/{}/cancel", segment(session));
-            client.post(&path, &json!({"reason": "interrupted by the person"})).await?;
-        }
+        let mut is_asked = false;
         loop {
+            // The session may become known only now: what was on its way is cancelled too.
+            if let (false, Some(session)) = (is_asked, follow.session()) {
+                let path = format!("/v1/sessions/{}/cancel", segment(session));
+                client.post(&path, &json!({"reason": "interrupted by the person"})).await?;
+                is_asked = true;
+            }
             if let Notice::Result(document) = follow.next().await? {
                 return Ok(document);
             }

@@ -124,13 +124,23 @@ pub(crate) async fn call(here: &Here, call: ToolCall) -> anyhow::Result<Exit> {
     let settled: Call = shapes::read(&document)?;
     if call.json {
         print::json(&document)?;
+        if let Some(sentence) = ask::refused(&settled) {
+            print::err(&format!("callboard: {sentence}"));
+        }
     } else {
         told(&settled)?;
     }
-    if let Some(sentence) = ask::refused(&settled) {
-        print::err(&format!("callboard: {sentence}"));
+    Ok(exit(&settled))
+}
+
+/// As for a run; a tool that does not exist is a wrong command line.
+fn exit(call: &Call) -> Exit {
+    let kind = call.failure.as_ref().map_or("", |failure| failure.kind.as_str());
+    match (kind, call.verdict.as_str(), call.attempts) {
+        // Nothing judged it and nothing was tried: it is not in the catalog.
+        ("not_found", "", 0) => Exit::Usage,
+        _ => shapes::exit(&call.status),
     }
-    Ok(shapes::exit(&settled.status))
 }
 
 async fn tools(client: &Client) -> anyhow::Result<Vec<Value>> {
@@ -215,6 +225,7 @@ fn text<'v>(value: &'v Value, key: &str) -> &'v str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::shapes::CallFailure;
 
     fn sent(args: &str) -> String {
         let call = ToolCall {
@@ -244,6 +255,15 @@ mod tests {
             assert_eq!(crate::exit::of(&error), Exit::Usage, "{args}");
             assert!(error.to_string().contains("--args"), "{error}");
         }
+    }
+
+    #[test]
+    fn an_unknown_tool_is_a_wrong_command_line_and_a_missing_file_is_not() {
+        let not_found = CallFailure { kind: "not_found".into(), ..CallFailure::default() };
+        let unknown = Call { status: "failed".into(), failure: Some(not_found), ..Call::default() };
+        assert_eq!(exit(&unknown), Exit::Usage);
+        let tried = Call { verdict: "allow".into(), attempts: 1, ..unknown };
+        assert_eq!(exit(&tried), Exit::Failed);
     }
 
     #[test]

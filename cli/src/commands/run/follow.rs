@@ -163,7 +163,10 @@ impl<'c> Follow<'c> {
                 Ok(Some(Notice::Fact(fact, frame.text)))
             }
             "glimpse" => {
-                Ok(Some(Notice::Glimpse(shapes::read::<Glimpse>(&frame.data)?, frame.text)))
+                // Facts name their type; in a list of events a glimpse does so too.
+                let rest = frame.text.trim_start_matches('{');
+                let line = format!("{{\"type\":\"glimpse\",{rest}");
+                Ok(Some(Notice::Glimpse(shapes::read::<Glimpse>(&frame.data)?, line)))
             }
             "result" => Ok(Some(Notice::Result(frame.data))),
             // The session has nothing more to do, so the run is over too.
