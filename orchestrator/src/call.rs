@@ -17,6 +17,7 @@ pub mod record;
 pub mod failure;
 pub mod outcome;
 pub(crate) mod pattern;
+pub(crate) mod hex;
 pub mod schema;
 
 pub mod resolve;
@@ -45,6 +46,7 @@ use self::deadline::Deadline;
 use self::failure::{Failure, Kind};
 use self::limits::Limits;
 use self::outcome::Ending;
+use self::policy::Effect;
 use self::settle::{Settler, Settling};
 use crate::artifacts::Artifacts;
 use crate::catalog::tool::AnsweredBy;
@@ -192,6 +194,11 @@ impl CallPath {
         context: &CallContext,
         (recorder, progress): (&Recorder, &mpsc::Sender<Progress>),
     ) -> Result<Made, Abandoned> {
+        if let Some(unknown) = call.denied_effects.iter().find(|e| Effect::named(e).is_none()) {
+            let words = format!("a rule takes away `{unknown}`, which this version cannot do");
+            let ending = Ending::Failed(Failure::new(Kind::Internal, words));
+            return Ok(Made { ending, attempts: call.attempts });
+        }
         let timeout = Duration::from_millis(call.planned.timeout_ms);
         let deadline = Deadline::new(Instant::now(), context.remaining, timeout);
         let entered = self.limits.enter(&context.team, &tool.descriptor, deadline.at()).await;
@@ -288,5 +295,7 @@ fn word(status: CallStatus) -> &'static str {
     }
 }
 
+#[cfg(test)]
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;

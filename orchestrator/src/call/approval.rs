@@ -5,9 +5,8 @@
 
 use std::fmt::Write as _;
 
-use sha2::{Digest, Sha256};
-
 use super::CallContext;
+use super::hex::sha256;
 use super::pattern::Pattern;
 use super::policy::{Effect, Judgement};
 use super::preflight::{self, Opinion};
@@ -92,7 +91,7 @@ fn ask(
     };
     events.push(Event::ApprovalAsked(ApprovalAsked {
         call_id: planned.call_id.clone(),
-        preview_digest: digest(&preview),
+        preview_digest: sha256(&preview),
         preview,
         reason: format!("{warning}{}", judgement.reason),
         // A question that is answered in the same breath is not put to anybody.
@@ -168,11 +167,6 @@ fn visible(character: char) -> Vec<char> {
     } else {
         vec![character]
     }
-}
-
-/// SHA-256, lower-case hex.
-pub(super) fn digest(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub(super) struct Attempts {
     pub(super) catalog: Arc<Catalog>,
     pub(super) chooser: Chooser,
     budgets: Budgets,
-    max_attempts: u32,
+    bound: u32,
 }
 
 /// A call whose attempts are made.
@@ -87,7 +87,7 @@ impl Attempts {
             catalog,
             chooser: Chooser::new(seed),
             budgets: Budgets::default(),
-            max_attempts: max_attempts.max(1),
+            bound: max_attempts.max(1),
         }
     }
 
@@ -95,7 +95,7 @@ impl Attempts {
     pub(super) async fn run(&self, job: Job<'_>) -> Result<Made, Abandoned> {
         let planned = &job.call.planned;
         self.budgets.earn(&job.context.team, &planned.service, Instant::now());
-        let mut tally = Tally::new(job.call.attempts, self.max_attempts);
+        let mut tally = Tally::new(job.call.attempts, self.bound);
         let mut step = match &job.call.resume {
             Some(started) => {
                 let open = Open { started: started.clone(), sent_ms: job.context.now_ms };
@@ -135,7 +135,7 @@ impl Attempts {
         job: Job<'_>,
         attempt: &AttemptStarted,
     ) -> Result<Made, Abandoned> {
-        let mut tally = Tally::new(job.call.attempts, self.max_attempts);
+        let mut tally = Tally::new(job.call.attempts, self.bound);
         let open = Open { started: attempt.clone(), sent_ms: job.context.now_ms };
         let (ending, status, detail) = match self.attach(job, &mut tally, &open).await {
             Ok(output) => (Ending::Done(output), AttemptStatus::Answered, String::new()),
@@ -257,7 +257,7 @@ impl Attempts {
             _ => None,
         };
         let draw = self.chooser.draw();
-        let at = now + retry::backoff(tally.rounds(&decision), draw, asked_for);
+        let at = now + retry::backoff(tally.rounds(decision.as_ref()), draw, asked_for);
         let is_refused = match decision {
             Some(Decision::Retry | Decision::RetryOnce | Decision::RetryThere) => {
                 pushback == Pushback::Never

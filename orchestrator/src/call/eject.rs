@@ -13,11 +13,13 @@ pub const FAILURES: u32 = 5;
 /// How long it is left out at first; each time it fails its probe, twice as long.
 pub const FIRST_EJECTION: Duration = Duration::from_secs(5);
 /// How long at most.
-pub const LONGEST_EJECTION: Duration = Duration::from_secs(120);
+pub const LONGEST_EJECTION: Duration = Duration::from_mins(2);
 /// After this time without news, a latency counts a third (1/e) of what it did.
 const DECAY: Duration = Duration::from_secs(10);
-/// Latency assumed of an instance that was never called.
-const FRESH: Duration = Duration::from_millis(5);
+/// Latency assumed of an instance that was never called: short, so that it is soon tried.
+const FRESH: Duration = Duration::from_millis(1);
+/// Added to every latency, so that load counts even where calls take no time.
+const FLOOR: Duration = Duration::from_micros(100);
 /// A failure counts as this slow at least, or whoever fails fast would look like the fastest.
 const PENALTY: Duration = Duration::from_secs(1);
 
@@ -55,7 +57,7 @@ impl Health {
 
     /// What another call would cost there: latency times calls under way.
     pub fn cost(&self, now: Instant) -> f64 {
-        self.decayed(now) * f64::from(self.in_flight + 1)
+        (self.decayed(now) + FLOOR.as_secs_f64()) * f64::from(self.in_flight + 1)
     }
 
     /// True while it is left out. Once the time is over, one call probes it, and until that call
@@ -115,8 +117,7 @@ impl Health {
 
     /// What is left of the last latency after a time without news.
     fn decayed(&self, now: Instant) -> f64 {
-        let idle = now.saturating_duration_since(self.updated);
-        (self.latency * decay(idle)).max(FRESH.as_secs_f64().min(self.latency))
+        self.latency * decay(now.saturating_duration_since(self.updated))
     }
 }
 

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use callboard_telemetry::metrics;
 
-use super::approval::{self, digest};
+use super::approval;
 use super::arguments::{self, Misfit};
 use super::attempts::wire;
 use super::failure::{Failure, Kind};
+use super::hex::sha256;
 use super::policy::{Judgement, Subject};
 use super::preflight::{self, Opinion};
 use super::resolve::{Unresolved, resolve};
@@ -58,7 +59,8 @@ impl CallPath {
         context: &CallContext,
     ) -> Result<(Arc<Tool>, CallPlanned), Failure> {
         let snapshot = self.catalog().snapshot();
-        let resolved = resolve(&wanted.name, &context.team, &snapshot).map_err(unresolved)?;
+        let resolved =
+            resolve(&wanted.name, &context.team, &snapshot).map_err(|error| unresolved(&error))?;
         let tool = resolved.tool;
         let descriptor = &tool.descriptor;
         let Some(schema) = &descriptor.schema else {
@@ -76,7 +78,7 @@ impl CallPath {
             tool: descriptor.name.clone(),
             service: descriptor.service.clone(),
             descriptor_digest: descriptor.digest.clone(),
-            arguments_digest: digest(&prepared.text),
+            arguments_digest: sha256(&prepared.text),
             arguments: prepared.text,
             repairs,
             class: descriptor.class(),
@@ -105,8 +107,8 @@ impl CallPath {
     }
 }
 
-fn unresolved(error: Unresolved) -> Failure {
-    let kind = match &error {
+fn unresolved(error: &Unresolved) -> Failure {
+    let kind = match error {
         Unresolved::Unknown { .. } | Unresolved::Ambiguous { .. } => Kind::NotFound,
         Unresolved::Withheld { .. } => Kind::Unavailable,
     };

@@ -52,19 +52,17 @@ impl Limits {
         deadline: Instant,
     ) -> Result<Place, Failure> {
         let places = self.places_of(team, tool);
-        match timeout_at(deadline, places.acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(Place { _permit: permit }),
-            Ok(Err(_)) | Err(_) => {
-                let limit = if tool.is_read_only() { self.reading } else { self.changing };
-                let message = format!(
-                    "the team has {limit} calls of `{}` under way, which is the limit; let some of \
-                     them finish first",
-                    tool.name
-                );
-                let failure = Failure::new(Kind::RateLimited, message);
-                Err(Failure { retry_after: Some(RETRY_AFTER), ..failure })
-            }
+        if let Ok(Ok(permit)) = timeout_at(deadline, places.acquire_owned()).await {
+            return Ok(Place { _permit: permit });
         }
+        let limit = if tool.is_read_only() { self.reading } else { self.changing };
+        let message = format!(
+            "the team has {limit} calls of `{}` under way, which is the limit; let some of them \
+             finish first",
+            tool.name
+        );
+        let failure = Failure::new(Kind::RateLimited, message);
+        Err(Failure { retry_after: Some(RETRY_AFTER), ..failure })
     }
 
     fn places_of(&self, team: &str, tool: &Descriptor) -> Arc<Semaphore> {

@@ -14,9 +14,9 @@ use callboard_proto::tool::{PreflightRequest, ToolCall};
 use callboard_telemetry::propagate;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::approval::digest;
 use super::attempts::classify::{Phase, classify};
 use super::failure::{Failure, Kind};
+use super::hex::sha256;
 use super::retry::{AttemptError, backoff};
 use crate::catalog::Instance;
 
@@ -120,7 +120,7 @@ fn read(verdict: Option<Verdict>, tool: &str) -> Result<Opinion, Failure> {
         // A person must see what they approve: a digest of something else, or no text at all, is
         // no question.
         Some(Verdict::Ask(ask))
-            if ask.preview_digest == digest(&ask.preview) && ask.preview.len() <= MAX_PREVIEW =>
+            if ask.preview_digest == sha256(&ask.preview) && ask.preview.len() <= MAX_PREVIEW =>
         {
             Ok(Opinion::Ask {
                 reason: clip(&ask.reason),

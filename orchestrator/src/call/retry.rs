@@ -100,34 +100,29 @@ pub enum Settlement {
 /// Decides by the table of retries.
 pub fn decide(error: &AttemptError, class: Class, reach: Reach) -> Decision {
     use AttemptError as E;
-    match (error, class) {
-        (E::NotSent, _) => Decision::Retry,
-        (E::Fenced, _) => Decision::Stop,
-        (E::Unauthenticated, Class::Read | Class::Idempotent) => Decision::RetryOnce,
-        (E::Aborted | E::Exhausted, Class::Read | Class::Idempotent) => Decision::Retry,
-        (E::Unanswered(Lost::Broken), Class::Read) => Decision::RetryOnce,
-        (E::Unanswered(_), Class::Read) => Decision::Retry,
-        (E::Unanswered(_), _) if reach != Reach::Gone => Decision::Attach,
-        (E::Unanswered(Lost::Broken), Class::Idempotent) => Decision::RetryOnce,
-        (E::Unanswered(_), Class::Idempotent) => Decision::Retry,
-        (E::UnknownCall, Class::Read | Class::Idempotent) => Decision::Retry,
-        (E::UnknownCall, Class::Write) if reach != Reach::Gone => Decision::RetryThere,
-        (E::OutcomeGone, Class::Read | Class::Idempotent) => Decision::Retry,
-        (E::Failed(failure), Class::Read | Class::Idempotent) if failure.kind.is_transient() => {
+    let changes_nothing = class == Class::Read;
+    let can_repeat = class != Class::Write;
+    let can_ask = reach != Reach::Gone;
+    match error {
+        E::NotSent => Decision::Retry,
+        E::Fenced => Decision::Stop,
+        E::Aborted | E::Exhausted | E::OutcomeGone | E::UnknownCall if can_repeat => {
             Decision::Retry
         }
-        (
-            E::Refused(_)
-            | E::Failed(_)
-            | E::Unusable { .. }
-            | E::Unauthenticated
-            | E::Aborted
-            | E::Exhausted
-            | E::Unanswered(_)
-            | E::UnknownCall
-            | E::OutcomeGone,
-            _,
-        ) => Decision::Settle(give_up(error, class)),
+        E::UnknownCall if can_ask => Decision::RetryThere,
+        E::Unanswered(_) if can_ask && !changes_nothing => Decision::Attach,
+        E::Unauthenticated | E::Unanswered(Lost::Broken) if can_repeat => Decision::RetryOnce,
+        E::Unanswered(_) if can_repeat => Decision::Retry,
+        E::Failed(failure) if can_repeat && failure.kind.is_transient() => Decision::Retry,
+        E::Refused(_)
+        | E::Failed(_)
+        | E::Unusable { .. }
+        | E::Unauthenticated
+        | E::Aborted
+        | E::Exhausted
+        | E::Unanswered(_)
+        | E::UnknownCall
+        | E::OutcomeGone => Decision::Settle(give_up(error, class)),
     }
 }
 

@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use super::builtin;
 use super::config::{Config, Error};
 use super::failure::{Failure, Kind};
+use super::hex::hex;
 use super::outcome::{Ending, Output};
 use super::pattern::Pattern;
 use crate::artifacts::Artifacts;
@@ -214,7 +215,7 @@ impl Settler {
         let mut hash = Sha256::new();
         hash.update(self.seed);
         hash.update(session.as_str().as_bytes());
-        hash.finalize()[..6].iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&hash.finalize()[..6])
     }
 }
 

@@ -13,6 +13,7 @@ use prost::Message as _;
 use sha2::{Digest, Sha256};
 
 use super::tool::{Annotations, AnsweredBy, Descriptor};
+use crate::call::hex::hex;
 use crate::call::policy::Effect;
 use crate::call::schema;
 
@@ -26,7 +27,7 @@ const MAX_NAME: usize = 64;
 const MAX_EXAMPLES: usize = 16;
 const MAX_EXAMPLE: usize = 4 * 1024;
 /// The longest that a tool may ask to be given.
-const MAX_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+const MAX_TIMEOUT: Duration = Duration::from_hours(1);
 
 /// Whose offer it is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -220,10 +221,6 @@ fn clean(text: &str, bytes: usize) -> String {
         cleaned.push(character);
     }
     cleaned
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

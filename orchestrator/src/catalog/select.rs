@@ -41,7 +41,7 @@ impl Index {
                 }
             };
             count(&tool.descriptor.name, NAME_WEIGHT);
-            count(&tool.descriptor.description, 1);
+            wanted_for(&tool.descriptor.description).for_each(|words| count(words, 1));
             for (request, _) in &tool.descriptor.examples {
                 count(request, EXAMPLE_WEIGHT);
             }
@@ -133,6 +133,15 @@ fn best(index: &Index, query: &str, count: usize) -> impl Iterator<Item = usize>
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
     order.into_iter()
+}
+
+/// A description without what it says the tool is not for: those words would attract what they
+/// should keep away.
+fn wanted_for(description: &str) -> impl Iterator<Item = &str> {
+    description.lines().flat_map(|line| {
+        let (before, after) = line.split_once("Not for").unwrap_or((line, ""));
+        [before, after.split_once(". ").map_or("", |(_, rest)| rest)]
+    })
 }
 
 fn to_f64(count: usize) -> f64 {

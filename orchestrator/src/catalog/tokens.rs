@@ -1,6 +1,14 @@
 //! Words of a text for a search over tools: lower-case words without a plural's `s`, and pairs of
 //! neighbours where a script writes without spaces.
 
+/// Words that say nothing about what is wanted.
+const EMPTY: [&str; 44] = [
+    "a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could", "do", "does", "for",
+    "from", "how", "i", "in", "is", "it", "its", "me", "my", "not", "of", "on", "or", "please",
+    "some", "that", "the", "there", "these", "this", "to", "use", "was", "what", "which", "who",
+    "with", "would", "you", "your",
+];
+
 /// The words of a text, in order.
 pub(super) fn tokens(text: &str) -> Vec<String> {
     let mut tokens = Vec::new();
@@ -32,7 +40,8 @@ fn is_unspaced(character: char) -> bool {
 }
 
 fn finish_word(word: &mut String, tokens: &mut Vec<String>) {
-    if word.is_empty() {
+    if word.is_empty() || EMPTY.contains(&word.as_str()) {
+        word.clear();
         return;
     }
     let is_plural = word.len() > 3 && word.ends_with('s') && !word.ends_with("ss");
@@ -58,10 +67,10 @@ mod tests {
     #[test]
     fn words_and_pairs_of_characters_are_told_apart() {
         for (text, expected) in [
-            ("Reads files, by_name; READ2!", vec!["read", "file", "by", "name", "read2"]),
+            ("Reads files, by_name; READ2!", vec!["read", "file", "name", "read2"]),
             ("读取文件", vec!["读取", "取文", "文件"]),
             ("用calculator算", vec!["用", "calculator", "算"]),
-            ("class glass is as", vec!["class", "glass", "is", "as"]),
+            ("What is the class of a glass?", vec!["class", "glass"]),
             ("", vec![]),
         ] {
             assert_eq!(tokens(text), expected);

@@ -22,6 +22,7 @@ pub struct Tool {
 }
 
 /// What a tool says of itself, checked.
+#[expect(clippy::struct_excessive_bools, reason = "each is a claim of its own")]
 #[derive(Clone, Debug)]
 pub struct Descriptor {
     /// Its name.
@@ -92,6 +93,7 @@ impl Descriptor {
 }
 
 /// What a tool promises; absent promises are read the careful way.
+#[expect(clippy::struct_excessive_bools, reason = "MCP's four hints")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Annotations {
     /// It changes nothing.

@@ -36,6 +36,7 @@ impl Place {
 }
 
 /// What a schema takes at one place.
+#[expect(clippy::struct_excessive_bools, reason = "a set of JSON's seven types")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Taken {
     null: bool,

@@ -87,7 +87,7 @@ fn what_cannot_be_read_for_certain_is_refused_with_the_place_of_the_fault() {
         (r#"{"a": 1,, "b": 2}"#, "two commas"),
         (r#"{"path":"C:\bin\app.exe"}"#, "a backslash is written `\\\\`"),
         (r#"{"a": "x\u12"}"#, "four digits"),
-        (r#"{'a': '\ud800'}"#, "half a character"),
+        (r"{'a': '\ud800'}", "half a character"),
         ("{\"a\": \"\u{1}\"}", "control character"),
         (r#"{"a": +5}"#, "column 7"),
         (r#"{"a": 0x10}"#, "`0x10` is no number"),

@@ -52,14 +52,6 @@ fn explain(error: &ValidationError<'_>, root: &Value, violations: &mut Vec<Viola
                 tell(inside(&at, name), unknown(name, part));
             }
         }
-        ValidationErrorKind::Enum { .. } | ValidationErrorKind::Constant { .. } => {
-            tell(at, format!("is {}, must be {}", is(error), wanted(part, root)));
-        }
-        ValidationErrorKind::AnyOf { .. }
-        | ValidationErrorKind::OneOfNotValid { .. }
-        | ValidationErrorKind::OneOfMultipleValid { .. } => {
-            tell(at, format!("is {}, must be {}", is(error), wanted(part, root)));
-        }
         ValidationErrorKind::FalseSchema | ValidationErrorKind::Not { .. } => {
             tell(at, format!("is {}, which is not allowed here", is(error)));
         }
@@ -67,7 +59,7 @@ fn explain(error: &ValidationError<'_>, root: &Value, violations: &mut Vec<Viola
             tell(at, format!("has a name that is not allowed: {inner}"));
         }
         ValidationErrorKind::UniqueItems => tell(at, "has the same item twice".to_owned()),
-        // Types, bounds, lengths, patterns and formats: the part itself says what is wanted.
+        // Types, bounds, choices, patterns and formats: the part itself says what is wanted.
         _ => {
             let wanted = wanted(part, root);
             tell(at, format!("is {}, must be {wanted}", is(error)));

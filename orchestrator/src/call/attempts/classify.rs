@@ -19,7 +19,7 @@ use crate::run::event::Violation;
 const MAX_VIOLATIONS: usize = 32;
 const MAX_WORDS: usize = 500;
 /// Longest time to wait that is believed.
-const MAX_WAIT: Duration = Duration::from_secs(60 * 60);
+const MAX_WAIT: Duration = Duration::from_hours(1);
 
 /// How far an attempt had come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(in crate::call) enum Pushback {
 /// Says what a status means.
 pub(in crate::call) fn classify(status: &Status, phase: Phase) -> Classified {
     if let Some((error, cause)) = of_transport(status, phase) {
-        let detail = format!("{}: {cause}", status.code().description());
+        let detail = format!("{}: {cause}", name(status.code()));
         return Classified { error, pushback: Pushback::None, detail };
     }
     let details = status.get_error_details();
@@ -88,8 +88,8 @@ pub(in crate::call) fn classify(status: &Status, phase: Phase) -> Classified {
         other => other,
     };
     let detail = match reason {
-        Some(reason) => format!("{}: {}", status.code().description(), clip(reason)),
-        None => status.code().description().to_owned(),
+        Some(reason) => format!("{}: {}", name(status.code()), clip(reason)),
+        None => name(status.code()).to_owned(),
     };
     let retry_info = details.retry_info().and_then(|info| info.retry_delay);
     Classified { error, pushback: pushback(status, retry_info), detail }
@@ -199,6 +199,29 @@ fn pushback(status: &Status, retry_info: Option<Duration>) -> Pushback {
         // What cannot be read means "never", as gRPC has it.
         Some(Err(_)) => Pushback::Never,
         None => retry_info.map_or(Pushback::None, |wait| Pushback::After(wait.min(MAX_WAIT))),
+    }
+}
+
+/// A code as gRPC's documents write it.
+fn name(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "OK",
+        Code::Cancelled => "CANCELLED",
+        Code::Unknown => "UNKNOWN",
+        Code::InvalidArgument => "INVALID_ARGUMENT",
+        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
+        Code::NotFound => "NOT_FOUND",
+        Code::AlreadyExists => "ALREADY_EXISTS",
+        Code::PermissionDenied => "PERMISSION_DENIED",
+        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
+        Code::FailedPrecondition => "FAILED_PRECONDITION",
+        Code::Aborted => "ABORTED",
+        Code::OutOfRange => "OUT_OF_RANGE",
+        Code::Unimplemented => "UNIMPLEMENTED",
+        Code::Internal => "INTERNAL",
+        Code::Unavailable => "UNAVAILABLE",
+        Code::DataLoss => "DATA_LOSS",
+        Code::Unauthenticated => "UNAUTHENTICATED",
     }
 }
 

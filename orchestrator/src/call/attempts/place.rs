@@ -22,7 +22,7 @@ pub(super) fn of(
     let instances = snapshot.instances_of(&job.context.team, &job.call.planned.service);
     let same = instances.iter().find(|one| one.incarnation == started.incarnation);
     let shares = |one: &&Arc<Instance>| !started.store.is_empty() && one.store == started.store;
-    same.or_else(|| instances.iter().find(shares)).map(|one| Arc::clone(one))
+    same.or_else(|| instances.iter().find(shares)).map(Arc::clone)
 }
 
 /// Whether the place that an attempt went to can still be asked.

@@ -82,7 +82,7 @@ pub(super) async fn send(
             detail: "no connection in time".to_owned(),
         }),
     };
-    in_flight.ended(answer.as_ref().map_or_else(|e| was_reached(e), |_| true));
+    in_flight.ended(answer.as_ref().map_or_else(was_reached, |_| true));
     answer
 }
 

@@ -54,8 +54,8 @@ impl Tally {
     }
 
     /// How many waits there were before a decision is carried out.
-    pub(super) fn rounds(&self, decision: &Option<Decision>) -> u32 {
-        if *decision == Some(Decision::Attach) { self.attaches + 1 } else { self.made }
+    pub(super) fn rounds(&self, decision: Option<&Decision>) -> u32 {
+        if decision == Some(&Decision::Attach) { self.attaches + 1 } else { self.made }
     }
 
     /// Where the next attempt must go: what may have been written once is written again only where

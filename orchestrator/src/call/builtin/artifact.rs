@@ -43,11 +43,9 @@ pub(super) async fn read(arguments: &str, within: Within<'_>) -> Result<Output, 
         let message = format!("the artifact has {size} bytes; there is nothing at offset {offset}");
         return Err(Failure::new(Kind::NotFound, message));
     }
-    let skipped = bytes.iter().take_while(|byte| **byte & 0xC0 == 0x80).count().min(3);
-    let text = complete(&bytes[skipped..]);
-    let shown = text.char_indices().nth(characters).map_or(text, |(end, _)| &text[..end]);
+    let (shown, skipped, taken) = decode(&bytes, characters, start + to_u64(bytes.len()) < size);
     let from = start + to_u64(skipped);
-    let until = from + to_u64(shown.len());
+    let until = from + to_u64(taken);
     let rest = if until < size {
         format!(
             "[Bytes {from} to {until} of {size}. Read on with {NAME} {{\"id\": \"{id}\", \"offset\": {until}}}.]"
@@ -55,12 +53,7 @@ pub(super) async fn read(arguments: &str, within: Within<'_>) -> Result<Output, 
     } else {
         format!("[Bytes {from} to {until} of {size}: this is the end.]")
     };
-    Ok(Output {
-        content: shown.to_owned(),
-        diagnostics: vec![rest],
-        is_untrusted,
-        ..Output::default()
-    })
+    Ok(Output { content: shown, diagnostics: vec![rest], is_untrusted, ..Output::default() })
 }
 
 async fn page(
@@ -85,12 +78,33 @@ async fn page(
     })
 }
 
-/// The text up to the last whole character.
-fn complete(bytes: &[u8]) -> &str {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+/// The first characters of a page, how many bytes before them belong to a character that began
+/// earlier, and how many they take. Bytes that are no text show as U+FFFD; a last character that
+/// was cut (`is_cut`) is left for the next page.
+fn decode(bytes: &[u8], characters: usize, is_cut: bool) -> (String, usize, usize) {
+    let skipped = bytes.iter().take_while(|byte| **byte & 0xC0 == 0x80).count();
+    let skipped = if skipped < 4 { skipped } else { 0 };
+    let (mut text, mut count, mut taken) = (String::new(), 0, 0);
+    for chunk in bytes[skipped..].utf8_chunks() {
+        for character in chunk.valid().chars() {
+            if count == characters {
+                return (text, skipped, taken);
+            }
+            text.push(character);
+            count += 1;
+            taken += character.len_utf8();
+        }
+        let invalid = chunk.invalid();
+        let is_last = skipped + taken + invalid.len() == bytes.len();
+        let begins_one = std::str::from_utf8(invalid).is_err_and(|e| e.error_len().is_none());
+        if invalid.is_empty() || count == characters || (is_cut && is_last && begins_one) {
+            continue;
+        }
+        text.push(char::REPLACEMENT_CHARACTER);
+        count += 1;
+        taken += invalid.len();
     }
+    (text, skipped, taken)
 }
 
 fn to_u64(number: usize) -> u64 {

@@ -66,6 +66,7 @@ pub(super) fn find(arguments: &str, within: Within<'_>) -> Result<Output, Failur
 }
 
 fn first_sentence(description: &str) -> String {
-    let end = description.find(". ").map_or(description.len(), |at| at + 1);
-    description[..end].chars().take(200).collect()
+    let line = description.lines().next().unwrap_or_default();
+    let end = line.find(". ").map_or(line.len(), |at| at + 1);
+    line[..end].chars().take(200).collect()
 }

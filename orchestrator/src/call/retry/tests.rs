@@ -21,11 +21,11 @@ fn failure(kind: Kind) -> Failure {
     Failure::new(kind, "words")
 }
 
-#[test]
-fn the_table_is_as_it_is_written_down() {
+/// The table: what happened; read, idempotent, write while the place can be asked; the same after it
+/// is gone.
+fn table() -> Vec<(AttemptError, [&'static str; 3], [&'static str; 3])> {
     use AttemptError as E;
-    // error; read, idempotent, write while the place can be asked; the same after it is gone.
-    let rows = [
+    vec![
         (E::NotSent, ["retry", "retry", "retry"], ["retry", "retry", "retry"]),
         (E::Fenced, ["stop", "stop", "stop"], ["stop", "stop", "stop"]),
         (
@@ -78,8 +78,12 @@ fn the_table_is_as_it_is_written_down() {
         ),
         (E::Failed(failure(Kind::Internal)), ["internal"; 3], ["internal"; 3]),
         (E::Failed(failure(Kind::Conflict)), ["conflict"; 3], ["conflict"; 3]),
-    ];
-    for (error, near, gone) in rows {
+    ]
+}
+
+#[test]
+fn the_table_is_as_it_is_written_down() {
+    for (error, near, gone) in table() {
         for (nth, class) in CLASSES.into_iter().enumerate() {
             for reach in [Reach::Same, Reach::Store] {
                 assert_eq!(cell(&error, class, reach), near[nth], "{error:?} {class:?} {reach:?}");
@@ -125,7 +129,7 @@ fn backoff_doubles_under_full_jitter_and_gives_at_least_what_was_asked_for() {
     ] {
         assert_eq!(backoff(made, draw, asked), expected, "{made} {draw} {asked:?}");
     }
-    assert!(backoff(u32::MAX, 1.0, None) < Duration::from_secs(3 * 60 * 60));
+    assert!(backoff(u32::MAX, 1.0, None) < Duration::from_hours(3));
 }
 
 fn any_error() -> impl Strategy<Value = AttemptError> {

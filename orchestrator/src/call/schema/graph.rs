@@ -50,20 +50,20 @@ impl Graph {
             references: Vec::new(),
         };
         if let Value::Object(members) = root {
-            builder.visit(members, String::new())?;
+            builder.visit(members, "")?;
         }
         builder.link()
     }
 }
 
 impl<'a> Builder<'a> {
-    fn visit(&mut self, members: &'a Map<String, Value>, at: String) -> Result<usize, Rejected> {
+    fn visit(&mut self, members: &'a Map<String, Value>, at: &str) -> Result<usize, Rejected> {
         let node = self.graph.pointers.len();
-        self.graph.pointers.push(at.clone());
+        self.graph.pointers.push(at.to_owned());
         self.graph.same.push(Vec::new());
         self.graph.deeper.push(Vec::new());
-        self.by_pointer.insert(at.clone(), node);
-        self.note_names(members, node, &at)?;
+        self.by_pointer.insert(at.to_owned(), node);
+        self.note_names(members, node, at)?;
         for (keyword, value) in members {
             if !matches!(keyword.as_str(), "enum" | "const" | "default" | "examples") {
                 self.keyword(node, keyword, value, &format!("{at}/{}", escape(keyword)))?;
@@ -150,11 +150,11 @@ impl<'a> Builder<'a> {
     fn list(&mut self, value: &'a Value, at: &str) -> Result<Vec<(usize, usize)>, Rejected> {
         let mut found = Vec::new();
         if let Value::Object(members) = value {
-            found.push((0, self.visit(members, at.to_owned())?));
+            found.push((0, self.visit(members, at)?));
         }
         for (nth, item) in value.as_array().into_iter().flatten().enumerate() {
             if let Value::Object(members) = item {
-                found.push((nth, self.visit(members, format!("{at}/{nth}"))?));
+                found.push((nth, self.visit(members, &format!("{at}/{nth}"))?));
             }
         }
         Ok(found)
@@ -165,7 +165,7 @@ impl<'a> Builder<'a> {
         let mut found = Vec::new();
         for (name, member) in value.as_object().into_iter().flatten() {
             if let Value::Object(members) = member {
-                let child = self.visit(members, format!("{at}/{}", escape(name)))?;
+                let child = self.visit(members, &format!("{at}/{}", escape(name)))?;
                 found.push((name.clone(), child));
             }
         }
@@ -199,15 +199,12 @@ fn percent_decoded(fragment: &str) -> String {
     while let Some((&first, tail)) = rest.split_first() {
         let code = tail.get(..2).filter(|_| first == b'%');
         let code = code.and_then(|two| std::str::from_utf8(two).ok());
-        match code.and_then(|two| u8::from_str_radix(two, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(first);
-                rest = tail;
-            }
+        if let Some(byte) = code.and_then(|two| u8::from_str_radix(two, 16).ok()) {
+            bytes.push(byte);
+            rest = &tail[2..];
+        } else {
+            bytes.push(first);
+            rest = tail;
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()

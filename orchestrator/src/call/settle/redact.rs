@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex, RegexSet};
 
+use crate::call::hex::hex;
+
 /// What stands in a secret's place.
 const MASK: &str = "[redacted]";
 
@@ -120,7 +122,7 @@ fn masked_part(captures: &Captures<'_>) -> Option<String> {
 /// A secret as it is, in base64, in hex and in a URL.
 fn spellings(secret: &str) -> Vec<String> {
     let bytes = secret.as_bytes();
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = hex(bytes);
     let url: String = bytes
         .iter()
         .map(|&byte| match byte {

@@ -1,5 +1,7 @@
 //! The sentences. What models read is pinned by tests: a changed word is a changed behaviour.
 
+use std::fmt::Write as _;
+
 use super::cut::{Piece, grouped, lines};
 use crate::call::builtin;
 use crate::call::failure::{Failure, Kind};
@@ -11,7 +13,8 @@ pub(super) fn for_model(failure: &Failure, attempts: u32) -> String {
     let mut text = format!("Failed ({}): {}", failure.kind.as_str(), sentence(&failure.message));
     for violation in &failure.violations {
         let place = if violation.pointer.is_empty() { "arguments" } else { &violation.pointer };
-        text.push_str(&format!("\n- {place} {}", violation.message));
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n- {place} {}", violation.message);
     }
     if !failure.violations.is_empty() {
         text.push_str("\nCorrect all of this and call the tool again.");
