@@ -36,6 +36,7 @@ pub struct About {
     pub(crate) removable: Vec<Effect>,
     pub(crate) timeout: Duration,
     pub(crate) cost: Cost,
+    pub(crate) result_chars: u32,
 }
 
 /// MCP's annotations and our own, as plain facts.
@@ -126,6 +127,7 @@ impl About {
             removable: Vec::new(),
             timeout: DEFAULT_TIMEOUT,
             cost: Cost::Cheap,
+            result_chars: 0,
         }
     }
 
@@ -219,6 +221,14 @@ impl About {
     #[must_use]
     pub fn cost(mut self, cost: Cost) -> Self {
         self.cost = cost;
+        self
+    }
+
+    /// Characters of a result that a model should see at once, for a tool that pages its results
+    /// itself; at most 16,000. By default the caller decides, mostly for 2,000.
+    #[must_use]
+    pub fn result_chars(mut self, chars: u32) -> Self {
+        self.result_chars = chars;
         self
     }
 

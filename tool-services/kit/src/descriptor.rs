@@ -126,6 +126,7 @@ fn descriptor(about: &About, schema: &Value) -> wire::ToolDescriptor {
         preflight: preflight.into(),
         default_timeout_ms: u32::try_from(about.timeout.as_millis()).unwrap_or(u32::MAX),
         cost: convert::cost(about.cost).into(),
+        result_chars: about.result_chars,
         examples: about
             .examples
             .iter()

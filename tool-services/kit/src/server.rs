@@ -1,6 +1,6 @@
-//! [8] of the path of a tool call: the `ToolService` adapter. Each handler decodes, calls inward and
+//! \[8\] of the path of a tool call: the `ToolService` adapter. Each handler decodes, calls inward and
 //! encodes; who may act and what may run is decided in `calls.rs` and `judge.rs`. Next is the tool
-//! itself: `tool.rs` here, and [9] `tool-services/calculator/src/lib.rs` as an example.
+//! itself: `tool.rs` here, and \[9\] `tool-services/calculator/src/lib.rs` as an example.
 
 use std::{collections::HashMap, panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Duration};
 
