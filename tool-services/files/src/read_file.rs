@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Characters of an answer, status line included, if nobody asks for a number of lines.
-const CHARACTERS: usize = 16_000;
+const CHARACTERS: u16 = 16_000;
 /// Most bytes of any answer, status line included: more would be cut on the way.
 const BYTES: usize = 64 * 1024;
 /// Room for the status line, in characters and in bytes. A path may take all of it and more.
@@ -107,6 +107,7 @@ impl Tool for ReadFile {
             r#"{"path":"server.log","offset":201,"limit":50}"#,
         ))
         .effects(&[Effect::Read])
+        .result_chars(u32::from(CHARACTERS))
         .read_only()
         .asks()
         .output::<Answer>()
@@ -172,7 +173,7 @@ fn answer(
         characters: if args.limit.is_some() {
             BYTES
         } else {
-            CHARACTERS.saturating_sub(room).max(1)
+            usize::from(CHARACTERS).saturating_sub(room).max(1)
         },
         bytes: BYTES.saturating_sub(room).max(4),
     };
