@@ -4,7 +4,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use callboard_discovery::{Address, Discovery, transport::Credentials};
+use callboard_discovery::{Address, Discovery, InstanceId, transport::Credentials};
 use callboard_telemetry::MetricsHandle;
 use serde::{Deserialize, Serialize};
 
@@ -127,8 +127,12 @@ impl Agent {
 
 /// Where an orchestrator runs, and what it shares with other roles.
 pub struct Node {
+    /// Its id, where it was given one.
+    pub instance: Option<InstanceId>,
     /// Where it listens.
     pub listen: Address,
+    /// Where other roles reach it, if that is not where it listens.
+    pub advertise: Option<Address>,
     /// Folder of the journal and the artifacts.
     pub state: PathBuf,
     /// Zone of the machine; may be empty.

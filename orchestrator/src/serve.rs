@@ -82,7 +82,8 @@ pub async fn run(config: Config, node: Node, shutdown: CancellationToken) -> Res
         Arc::new(share(config, &node, (&journal, &artifacts), (&tasks, &work)).await?);
     let sessions = Sessions::new(Arc::clone(&shared), tasks.clone(), work.clone());
 
-    let instance = instance(&shared, &node, bound.address().clone());
+    let address = node.advertise.clone().unwrap_or_else(|| bound.address().clone());
+    let instance = instance(&shared, &node, address);
     let serving = CancellationToken::new();
     let server = server(&node, Agents::new(Arc::clone(&sessions), artifacts))?
         .serve_with_incoming_shutdown(bound.incoming(), serving.clone().cancelled_owned());
@@ -140,9 +141,9 @@ async fn share(
 
 fn instance(shared: &Shared, node: &Node, address: callboard_discovery::Address) -> Instance {
     Instance {
-        id: InstanceId::new("orchestrator"),
+        id: node.instance.clone().unwrap_or_else(|| InstanceId::new("orchestrator")),
         role: Role::Orchestrator,
-        team: String::new(),
+        team: shared.config.catalog.shared_team.clone(),
         name: "orchestrator".to_owned(),
         address,
         version: env!("CARGO_PKG_VERSION").to_owned(),

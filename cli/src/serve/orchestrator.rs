@@ -21,7 +21,9 @@ pub(super) async fn serve(role: Role) -> (anyhow::Result<()>, Telemetry) {
     // What must never leave: whatever results and arguments hold of it is masked.
     config.calls.secrets = crate::config::secrets_in(&role.order.settings);
     let node = Node {
+        instance: Some(role.instance),
         listen: role.order.listen.clone(),
+        advertise: role.order.advertise.clone(),
         state: role.state.clone(),
         zone: role.settings.serve.zone.clone(),
         discovery: role.discovery,
