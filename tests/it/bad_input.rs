@@ -7,7 +7,7 @@ async fn wrong_words_are_said_and_end_with_2() {
     let callboard = Callboard::new();
     callboard.file("bad.toml", "[orchestrator.agent]\nmax_step = 3\n");
     for (arguments, says) in [
-        (&["aks", "hello"][..], "ask"),
+        (&["sesions", "list"][..], "sessions"),
         (&["ask", "--modle", "x", "hello"], "--model"),
         (&["ask"], "PROMPT"),
         (&["ask", "--model", "opnai:gpt", "hello"], "openai"),

@@ -124,7 +124,7 @@ async fn a_provider_in_trouble_gives_a_clear_failure() {
         ("500", plain(500, &error), "500"),
         ("429", limited, "429"),
         ("401", plain(401, &error), "key"),
-        ("no JSON", plain(200, "<html>hello</html>"), "JSON"),
+        ("no JSON", plain(200, "<html>hello</html>"), "OpenAI-compatible"),
         ("cut", Reply::Cut("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half\"}}]}\n\n".into()), ""),
         ("error in a stream", Reply::Raw(200, sse, format!("data: {error}\n\ndata: [DONE]\n\n")), "boom"),
     ] {

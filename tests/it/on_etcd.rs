@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use callboard_tests::{Callboard, Collector, Etcd, Span, within};
+use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 use tokio::process::Child;
 
@@ -26,12 +27,13 @@ impl Cluster {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let config = format!(
             "[discovery]\nbackend = \"etcd\"\nendpoints = [\"{}\"]\ntoken_file = \"{}\"\n\
-             lease_ttl_ms = 3000\n[gateway]\ntoken = \"{API_TOKEN}\"\n",
+             lease_ttl_ms = 3000\n",
             etcd.url(),
             token.display(),
         );
         std::fs::write(callboard.home().join("cluster.toml"), config).unwrap();
         let url = format!("http://127.0.0.1:{port}");
+        let callboard = callboard.env("CALLBOARD__GATEWAY__TOKEN", API_TOKEN);
         let mut cluster = Self { callboard, roles: Vec::new(), url, _etcd: etcd };
         for role in ROLES {
             cluster.serve(role, port);
@@ -71,7 +73,7 @@ impl Cluster {
     }
 
     async fn get(&self, path: &str) -> Value {
-        let request = reqwest::Client::new().get(format!("{}{path}", self.url)).bearer_auth(API_TOKEN);
+        let request = callboard_tests::http_client(HeaderMap::new()).get(format!("{}{path}", self.url)).bearer_auth(API_TOKEN);
         match request.send().await {
             Ok(answer) => answer.json().await.unwrap_or(Value::Null),
             Err(_) => Value::Null,
@@ -79,7 +81,7 @@ impl Cluster {
     }
 
     async fn ask(&self, prompt: &str) -> Value {
-        let run = reqwest::Client::new()
+        let run = callboard_tests::http_client(HeaderMap::new())
             .post(format!("{}/v1/runs", self.url))
             .bearer_auth(API_TOKEN)
             .json(&json!({"input": prompt, "wait": true}))

@@ -5,7 +5,7 @@ use callboard_discovery::{
     transport::{Channel, Credentials, channel},
 };
 use callboard_proto::tool::{
-    InvokeMode, InvokeRequest, Outcome, ToolCall, invoke_response::Piece, outcome,
+    Epoch, InvokeMode, InvokeRequest, Outcome, ToolCall, invoke_response::Piece, outcome,
     tool_service_client::ToolServiceClient,
 };
 use callboard_tests::{Callboard, within};
@@ -31,6 +31,7 @@ async fn invoke(instance: &Instance, tool: &str, arguments: Value) -> Outcome {
         call_id: uuid::Uuid::now_v7().to_string(),
         attempt: 1,
         session: "raw".to_owned(),
+        epoch: Some(Epoch { generation: 0, revision: 1 }),
         incarnation: instance.incarnation.clone(),
         team: "default".to_owned(),
         workspace: instance.workspaces.first().cloned().unwrap_or_default(),

@@ -233,8 +233,15 @@ impl Stack {
         let mut headers = reqwest::header::HeaderMap::new();
         let value = format!("Bearer {}", self.token);
         headers.insert("authorization", value.parse().unwrap());
-        reqwest::Client::builder().default_headers(headers).build().unwrap()
+        http_client(headers)
     }
+}
+
+/// An HTTP client that shows these headers with every request.
+pub fn http_client(headers: reqwest::header::HeaderMap) -> reqwest::Client {
+    // The client wants a provider even for plain HTTP; a second installation changes nothing.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().default_headers(headers).tcp_nodelay(true).build().unwrap()
 }
 
 /// The binary that was built with the tests.

@@ -21,7 +21,7 @@ mod processes;
 mod wait;
 
 pub use self::{
-    binary::{Callboard, Finished, Stack},
+    binary::{Callboard, Finished, Stack, http_client},
     etcd::Etcd,
     model::{ModelServer, Reply},
     otlp::{Collector, Span},

@@ -52,12 +52,11 @@ pub struct Contestant {
 
 impl Contestant {
     pub fn floor(model: &Helper, tool: &Helper) -> Self {
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let floor = Helper::start(&["floor", &model.address, &tool.address]);
         Self {
             name: "floor gateway",
             url: format!("http://{}/v1/runs", floor.address),
-            http: reqwest::Client::builder().tcp_nodelay(true).build().unwrap(),
+            http: callboard_tests::http_client(reqwest::header::HeaderMap::new()),
             processes: Processes::Floor(floor, tool.child.id()),
         }
     }
