@@ -1,0 +1,110 @@
+//! What lies in the workspace but is not for the command: over each hidden file lies an empty one
+//! that nobody can read or change, and what must stay as it is is mounted read-only over itself. A
+//! mount point can be neither removed nor renamed.
+//!
+//! Which paths these are is the plan's business. Next: `supervise.rs`.
+
+use std::ffi::OsStr;
+use std::fs::{File, Permissions, create_dir, set_permissions};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
+
+use crate::plan::Plan;
+
+use super::view::{NEW, bind, read_only};
+use super::{During as _, LaunchError};
+
+/// An empty file and an empty folder, both unreadable.
+const NO_FILE: &str = "/no-file";
+const NO_FOLDER: &str = "/no-folder";
+
+/// Puts the masks of a plan over the workspace at `workspace`.
+pub(super) fn put(plan: &Plan, workspace: &Path) -> Result<(), LaunchError> {
+    let here = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = open(workspace, here, Mode::empty()).during("opening the workspace")?;
+    // From the outside in: a mount over a folder covers those laid inside of it before.
+    for path in &plan.pinned {
+        if let Some(target) = find(root.as_fd(), path)? {
+            lay(&target, &target, path)?;
+        }
+    }
+    for path in &plan.kept {
+        if let Some(target) = find(root.as_fd(), path)? {
+            keep(&target, path)?;
+        }
+    }
+    if plan.hidden.is_empty() {
+        return Ok(());
+    }
+    let covers = make_covers()?;
+    for path in &plan.hidden {
+        if let Some(target) = find(root.as_fd(), path)? {
+            hide(&target, &covers, path)?;
+        }
+    }
+    Ok(())
+}
+
+/// What a path names, without following a link; nothing if it went away.
+fn find(root: BorrowedFd<'_>, path: &OsStr) -> Result<Option<OwnedFd>, LaunchError> {
+    let walls = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    for _ in 0..32 {
+        match openat2(root, path, flags, Mode::empty(), walls) {
+            // Names are being moved around.
+            Err(Errno::AGAIN) => {}
+            Err(Errno::NOENT) => return Ok(None),
+            found => return found.map(Some).during(says(path)),
+        }
+    }
+    Err(Errno::AGAIN).during(says(path))
+}
+
+fn make_covers() -> Result<[OwnedFd; 2], LaunchError> {
+    let step = "making covers";
+    File::create(NO_FILE).during(step)?;
+    create_dir(NO_FOLDER).during(step)?;
+    let cover = |path: &str| {
+        set_permissions(path, Permissions::from_mode(0o000)).during(step)?;
+        bind(Path::new(path), Path::new(path))?;
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        read_only(Path::new(path), flags)?;
+        open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during(step)
+    };
+    Ok([cover(NO_FILE)?, cover(NO_FOLDER)?])
+}
+
+fn hide(target: &OwnedFd, covers: &[OwnedFd; 2], path: &OsStr) -> Result<(), LaunchError> {
+    let found = fstat(target).during(says(path))?;
+    let [file, folder] = covers;
+    let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+    lay(if is_folder { folder } else { file }, target, path)?;
+    Ok(())
+}
+
+fn keep(target: &OwnedFd, path: &OsStr) -> Result<(), LaunchError> {
+    let tree = lay(target, target, path)?;
+    let name = PathBuf::from(format!("{NEW}/proc/self/fd/{}", tree.as_raw_fd()));
+    read_only(&name, MountFlags::NOSUID | MountFlags::NODEV)
+}
+
+/// Lays a copy of the mount at `cover` over `target`.
+fn lay(cover: &OwnedFd, target: &OwnedFd, path: &OsStr) -> Result<OwnedFd, LaunchError> {
+    let copy = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_EMPTY_PATH
+        | OpenTreeFlags::AT_RECURSIVE;
+    let tree = open_tree(cover, "", copy).during(says(path))?;
+    let both = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(&tree, "", target, "", both).during(says(path))?;
+    Ok(tree)
+}
+
+fn says(path: &OsStr) -> String {
+    format!("hiding {}", Path::new(path).display())
+}
