@@ -280,12 +280,12 @@ pub(crate) struct Decide {
 ///
 /// # Errors
 /// What clap says, with the nearest command where an unknown one was given.
-pub(crate) fn parse(line: Vec<OsString>) -> Result<Args, clap::Error> {
-    Args::try_parse_from(&line).map_err(|mut error| {
+pub(crate) fn parse(line: &[OsString]) -> Result<Args, clap::Error> {
+    Args::try_parse_from(line).map_err(|mut error| {
         let known = error.get(ContextKind::SuggestedSubcommand).is_some();
         if let (Some(ContextValue::String(wrong)), false) =
             (error.get(ContextKind::InvalidSubcommand).cloned(), known)
-            && let Some(near) = near(&line, &wrong)
+            && let Some(near) = near(line, &wrong)
         {
             let near = ContextValue::Strings(vec![near]);
             error.insert(ContextKind::SuggestedSubcommand, near);
@@ -339,8 +339,8 @@ mod tests {
             (&["callboard", "tools", "lsit"][..], "list"),
             (&["callboard", "--workspace", "/w", "sesions"][..], "sessions"),
         ] {
-            let line = line.iter().map(OsString::from).collect();
-            let error = parse(line).unwrap_err();
+            let line: Vec<OsString> = line.iter().map(OsString::from).collect();
+            let error = parse(&line).unwrap_err();
             assert_eq!(error.exit_code(), 2);
             assert!(error.to_string().contains(&format!("'{near}'")), "{error}");
         }

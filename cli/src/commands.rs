@@ -36,7 +36,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         Command::Sessions(command) => sessions::run(&here, command).await,
         Command::Approvals(command) => approvals::run(&here, command).await,
         Command::Trace(of) => trace::run(&here, of).await,
-        Command::Doctor(output) => doctor::run(&here, output),
+        Command::Doctor(output) => doctor::run(&here, output).await,
         Command::Config(output) => config::run(&here, output),
         Command::Completions { shell } => completions::run(shell),
         Command::Serve(_) => unreachable_here(),

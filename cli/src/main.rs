@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     }
     // Before anything makes a TLS client; a second provider cannot be there yet.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let args = match args::parse(std::env::args_os().collect()) {
+    let args = match args::parse(&std::env::args_os().collect::<Vec<_>>()) {
         Ok(args) => args,
         // Help and version are such "errors" too; clap knows which stream and code they want.
         Err(error) => error.exit(),

@@ -40,8 +40,8 @@ pub(crate) struct Finding {
 ///
 /// # Errors
 /// When standard output cannot be written; what is wrong with the installation is a finding.
-pub(crate) fn run(here: &Here, output: Output) -> anyhow::Result<Exit> {
-    let findings = all(here);
+pub(crate) async fn run(here: &Here, output: Output) -> anyhow::Result<Exit> {
+    let findings = all(here).await;
     let has_problem = findings.iter().any(|finding| finding.level == Level::Problem);
     if output.json {
         print::json(&Value::Array(findings.iter().map(document).collect()))?;
@@ -69,14 +69,14 @@ pub(crate) fn warnings(here: &Here, place: &Place) -> Vec<String> {
         .collect()
 }
 
-fn all(here: &Here) -> Vec<Finding> {
+async fn all(here: &Here) -> Vec<Finding> {
     let mut findings = vec![checks::configuration(here), checks::sandbox()];
     findings.extend(checks::tokens(here));
     match here.place() {
         Ok(place) => {
             findings.extend(checks::state(&place));
             findings.push(checks::holder(&place));
-            findings.push(checks::journal(&place));
+            findings.extend(checks::journal(&place).await);
         }
         Err(error) => findings.push(Finding {
             check: "state folder",

@@ -3,6 +3,9 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use callboard_orchestrator::journal::Damage;
+use callboard_orchestrator::journal::sqlite::SqliteJournal;
+
 use super::{Finding, Level};
 use crate::commands::here::Here;
 use crate::place::Place;
@@ -119,16 +122,30 @@ pub(super) fn holder(place: &Place) -> Finding {
     }
 }
 
-/// Whether the journal is whole.
-pub(super) fn journal(place: &Place) -> Finding {
+/// Whether the journal is whole: each damaged session is named with its first event that cannot be
+/// trusted.
+pub(super) async fn journal(place: &Place) -> Vec<Finding> {
     const CHECK: &str = "journal";
     let path = place.state.join("journal.db");
-    match std::fs::metadata(&path) {
-        Ok(found) => fine(CHECK, format!("{} ({} bytes)", path.display(), found.len())),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            fine(CHECK, "none yet: it begins with the first session")
+    if !path.exists() {
+        return vec![fine(CHECK, "none yet: it begins with the first session")];
+    }
+    match SqliteJournal::inspect(&path).await {
+        Ok(damage) if damage.is_empty() => {
+            vec![fine(CHECK, format!("{} is whole", path.display()))]
         }
-        Err(error) => problem(CHECK, format!("{}: {error}", path.display())),
+        Ok(damage) => damage.iter().map(|damage| problem(CHECK, sentence(damage))).collect(),
+        Err(error) => vec![problem(CHECK, error.to_string())],
+    }
+}
+
+fn sentence(damage: &Damage) -> String {
+    match (&damage.session, damage.seq) {
+        (Some(session), Some(seq)) => {
+            format!("session {session} cannot be trusted from event {seq} on: {}", damage.what)
+        }
+        (Some(session), None) => format!("session {session}: {}", damage.what),
+        (None, _) => damage.what.clone(),
     }
 }
 
@@ -181,6 +198,14 @@ mod tests {
         let _lock = lock::take(&place.state).unwrap().unwrap();
         let message = holder(&place).message;
         assert!(message.contains(&std::process::id().to_string()), "{message}");
+    }
+
+    #[tokio::test]
+    async fn a_journal_that_is_none_is_a_problem() {
+        let (folder, place) = place();
+        assert_eq!(journal(&place).await[0].level, Level::Fine, "none yet");
+        std::fs::write(folder.path().join("journal.db"), "no database").unwrap();
+        assert_eq!(journal(&place).await[0].level, Level::Problem);
     }
 
     #[test]
