@@ -13,6 +13,7 @@ mod names;
 mod offline;
 mod openai;
 mod retry;
+mod schema;
 mod sse;
 
 use std::{

@@ -13,7 +13,6 @@ mod endpoint;
 mod failure;
 mod ids;
 mod markup;
-mod schema;
 mod tool_names;
 mod wire;
 

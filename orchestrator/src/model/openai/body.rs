@@ -6,7 +6,11 @@ use http::StatusCode;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{super::Request, ids::Ids, schema, tool_names::ToolNames};
+use super::{
+    super::{Request, schema},
+    ids::Ids,
+    tool_names::ToolNames,
+};
 use crate::run::context::{AssistantCall, Message};
 
 /// Examples of a tool that are put behind its description.

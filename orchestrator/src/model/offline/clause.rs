@@ -1,0 +1,164 @@
+//! One clause of a request, with everything that is known about it: its words, and the files and
+//! folders that it names. What it asks for is decided in `intent.rs`.
+
+use super::{
+    goals::{FileRef, Files, Order, Part, Pick},
+    numerals, pattern, phrases as p,
+    places::Places,
+    quotes::Masked,
+    sums,
+    tokens::{self, Token},
+    words::has_any,
+};
+
+/// Stands for a name; no keyboard makes it.
+const BLANK: char = '\u{1}';
+
+/// A clause with everything that was found out about it.
+pub(super) struct Clause<'a> {
+    /// As it stands in the masked text.
+    pub(super) text: &'a str,
+    /// Without the names of files and folders, which mean nothing but themselves.
+    pub(super) bare: String,
+    pub(super) masked: &'a Masked,
+    pub(super) tokens: Vec<Token>,
+    pub(super) places: Places,
+}
+
+impl<'a> Clause<'a> {
+    pub(super) fn new(text: &'a str, masked: &'a Masked) -> Self {
+        let tokens = tokens::of(text, masked);
+        let places = Places::of(text, &tokens);
+        let named: Vec<&Token> = places.named().filter_map(|at| tokens.get(at)).collect();
+        let mut bare = String::with_capacity(text.len());
+        for (at, character) in text.char_indices() {
+            if named.iter().any(|token| (token.start..token.end).contains(&at)) {
+                // As many bytes, so that places in both texts are the same.
+                bare.extend(std::iter::repeat_n(BLANK, character.len_utf8()));
+            } else {
+                bare.push(character);
+            }
+        }
+        Self { text, bare, masked, tokens, places }
+    }
+
+    pub(super) fn says(&self, list: &str) -> bool {
+        has_any(&self.bare, list)
+    }
+
+    /// The calculations in it, quoted ones included.
+    pub(super) fn sums(&self) -> Vec<sums::Sum> {
+        let mut text = String::with_capacity(self.text.len());
+        for character in self.text.chars() {
+            match self.masked.quote(character) {
+                Some(quote) => text.push_str(&quote.inner),
+                None => text.push(character),
+            }
+        }
+        // A date is no subtraction.
+        let is_date = |sum: &sums::Sum| {
+            let parts: Vec<&str> = sum.expression.split('-').collect();
+            parts.len() == 3 && parts[0].len() == 4 && parts[1..].iter().all(|part| part.len() == 2)
+        };
+        sums::find(&text).into_iter().filter(|sum| !is_date(sum)).collect()
+    }
+
+    /// The files that it speaks of.
+    pub(super) fn files(&self) -> Files {
+        Files {
+            pattern: self.places.pattern.clone(),
+            folder: self.places.folder().map(str::to_owned),
+            is_same: self.places.is_same,
+            is_flat: self.places.folder.as_ref().is_some_and(|folder| folder.is_alone)
+                && self.places.pattern.is_none(),
+        }
+    }
+
+    /// The order in which files are meant to be looked at.
+    fn order(&self) -> Option<Order> {
+        let orders = [
+            // Before the newest: "least recently modified".
+            (Order::Oldest, p::OLDEST),
+            (Order::Newest, p::NEWEST),
+            (Order::Largest, p::LARGEST),
+            (Order::Smallest, p::SMALLEST),
+        ];
+        orders.into_iter().find(|(_, phrases)| self.says(phrases)).map(|(order, _)| order)
+    }
+
+    /// The first files of an order, if it speaks of some.
+    pub(super) fn pick(&self) -> Option<Pick> {
+        let order = self.order()?;
+        let speaks_of_files = self.says(p::FILES)
+            || self.places.pattern.is_some()
+            || self.places.folder.is_some()
+            || self.says("one, 哪个");
+        let text = numerals::plain(&self.bare);
+        let counts = [
+            "(top|first) {n}",
+            "{n} (largest|biggest|newest|latest|oldest|smallest|most recent)",
+            "{n} 个",
+            "前 {n}",
+        ];
+        let count = counts.iter().find_map(|row| {
+            pattern::find(row, &text)?.fill("{n}").parse().ok().filter(|count| *count > 0)
+        });
+        speaks_of_files.then(|| Pick { order, files: self.files(), count: count.unwrap_or(1) })
+    }
+
+    /// The file that is meant.
+    pub(super) fn file(&self) -> FileRef {
+        match (self.places.file(), self.pick()) {
+            (Some(path), _) => FileRef::Path(path.to_owned()),
+            (None, Some(pick)) => FileRef::Picked(pick),
+            (None, None) => FileRef::It,
+        }
+    }
+
+    /// Whether some file is meant.
+    pub(super) fn has_file(&self) -> bool {
+        self.places.file().is_some() || self.pick().is_some() || self.says(p::POINTERS)
+    }
+}
+
+/// The part of a file that a clause asks for by lines.
+pub(super) fn part(clause: &Clause<'_>) -> Option<Part> {
+    let text = numerals::plain(&clause.bare);
+    let text = text
+        .replace("the first line ", "the first 1 line ")
+        .replace("the last line ", "the last 1 line ");
+    let text = text.replace("首行", "前1行").replace("最后一行", "最后1行");
+    let plain = |number: String| number.bytes().all(|byte| byte.is_ascii_digit()).then_some(number);
+    let one =
+        |rows: &[&str]| rows.iter().find_map(|row| plain(pattern::find(row, &text)?.fill("{a}")));
+    let between = [
+        "lines {a} (to|through|until|till|-) {b}",
+        "lines {a}-{b}",
+        "line {a} to [line] {b}",
+        "第 {a} [行] (到|至|-) [第] {b} 行",
+        "{a} (到|至) {b} 行",
+        "lines between {a} and {b}",
+    ];
+    let pair = between.iter().find_map(|row| {
+        let caught = pattern::find(row, &text)?;
+        Some((
+            plain(caught.fill("{a}"))?,
+            plain(caught.fill("{b}").trim_start_matches('-').to_owned())?,
+        ))
+    });
+    if let Some((from, to)) = pair {
+        return Some(Part::Lines(from, to));
+    }
+    if let Some(count) =
+        one(&["(first|top) {a} (lines|line)", "前 {a} 行", "开头 {a} 行", "最前面 {a} 行"])
+    {
+        return Some(Part::First(count));
+    }
+    if let Some(count) =
+        one(&["(last|bottom|final) {a} (lines|line)", "最后 {a} 行", "末尾 {a} 行", "后 {a} 行"])
+    {
+        return Some(Part::Last(count));
+    }
+    let line = one(&["line {a} of", "line number {a}", "第 {a} 行"])?;
+    Some(Part::Lines(line.clone(), line))
+}

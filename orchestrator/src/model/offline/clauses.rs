@@ -1,0 +1,130 @@
+//! Cuts a request into the things that are asked for one after the other.
+//!
+//! Only where a new thing plainly begins: "3, 4 and 5" and "files in a and b" stay whole.
+
+use super::words;
+
+/// Words that begin something new after a comma or "and".
+const STARTERS: &str = "tell, give, show, count, read, find, list, write, save, store, create, calculate, \
+    compute, divide, multiply, add, subtract, how, what, which, report, say, run, execute, \
+    search, check, open, print, display, put, return, where, when, summari*, translate, \
+    explain, work, let, name, state, 告诉, 统计, 数一, 数出, 数它, 数其, 读, 计算, 算, 除以, \
+    乘以, 加上, 减去, 写, 保存, 存, 列, 找, 搜, 查, 给, 它, 其, 一共, 有多少, 共有, 把, 将, \
+    用, 求, 看, 显示, 打开, 运行, 执行, 说, 总结, 翻译, 输出, 返回, 再, 最后, 哪, 什么";
+
+/// Words that lead over to the next thing and mean nothing themselves.
+const LEADS: &str = "and, then, also, please, finally, next, afterwards, after that, now, so, 并且, 并, 然后, \
+    接着, 之后, 随后, 再, 请, 最后, 而且, 同时, 以及";
+
+/// Ends of sentences; a point only before white space.
+const ENDS: &[char] = &['。', '；', ';', '?', '？', '!', '！', '\n'];
+
+/// The clauses of a text, without what joins them.
+pub(super) fn split(text: &str) -> Vec<String> {
+    let mut clauses = Vec::new();
+    let mut from = 0;
+    let mut at = 0;
+    while at < text.len() {
+        let rest = &text[at..];
+        let Some(first) = rest.chars().next() else { break };
+        let is_end =
+            ENDS.contains(&first) || (first == '.' && rest[1..].starts_with(char::is_whitespace));
+        let cut = if is_end { Some(first.len_utf8()) } else { joint(text, at) };
+        match cut {
+            Some(length) => {
+                push(&mut clauses, &text[from..at]);
+                at += length;
+                from = at;
+            }
+            None => at += first.len_utf8(),
+        }
+    }
+    push(&mut clauses, &text[from..]);
+    clauses
+}
+
+fn push(clauses: &mut Vec<String>, clause: &str) {
+    let clause = without_leads(clause);
+    if clause.chars().any(char::is_alphanumeric) || clause.chars().any(|one| one >= '\u{e000}') {
+        clauses.push(clause.to_owned());
+    }
+}
+
+/// A clause without the words that lead over to it.
+fn without_leads(clause: &str) -> &str {
+    let mut clause = clause.trim_matches([' ', ',', '，', '、', ':', '\t']);
+    loop {
+        let lead = words::each(LEADS).find_map(|lead| match words::find(clause, lead) {
+            Some((0, end)) => Some(end),
+            _ => None,
+        });
+        let Some(end) = lead else { return clause };
+        let shorter = clause[end..].trim_start_matches([' ', ',', '，']);
+        if shorter.is_empty() {
+            return clause;
+        }
+        clause = shorter;
+    }
+}
+
+/// The length of what joins two clauses at `at`, if a new one begins behind it.
+fn joint(text: &str, at: usize) -> Option<usize> {
+    let rest = &text[at..];
+    let is_word_start =
+        at == 0 || !text[..at].ends_with(|before: char| before.is_ascii_alphanumeric());
+    let (length, must_start) = if rest.starts_with([',', '，']) {
+        (rest.chars().next().map_or(1, char::len_utf8), true)
+    } else {
+        let joiners: &[(&str, bool)] = &[
+            ("and then", false),
+            ("then", false),
+            ("and", true),
+            ("然后", false),
+            ("接着", false),
+            ("并且", true),
+            ("并", true),
+            ("再", true),
+        ];
+        let found = joiners.iter().find(|(word, _)| {
+            matches!(words::find(rest, word), Some((0, _))) && (is_word_start || !word.is_ascii())
+        });
+        let (word, must_start) = found?;
+        (word.len(), *must_start)
+    };
+    let after = without_leads(&rest[length..]);
+    let starts = words::each(STARTERS).any(|word| matches!(words::find(after, word), Some((0, _))));
+    (!must_start || starts).then_some(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clauses_begin_where_something_new_is_asked() {
+        let rows: &[(&str, &[&str])] = &[
+            (
+                "Read a.md and tell me how many lines it has",
+                &["Read a.md", "tell me how many lines it has"],
+            ),
+            ("the sum of 3, 4 and 5", &["the sum of 3, 4 and 5"]),
+            (
+                "Find the largest file under x, count its lines, and divide that by 3.",
+                &["Find the largest file under x", "count its lines", "divide that by 3."],
+            ),
+            (
+                "In the folder docs, which is the newest file?",
+                &["In the folder docs", "which is the newest file"],
+            ),
+            ("Which is the newest? Then read it!", &["Which is the newest", "read it"]),
+            ("读取 a.md 并告诉我一共有多少行", &["读取 a.md", "告诉我一共有多少行"]),
+            ("找出最大的文件，数它的行数，再除以 3。", &["找出最大的文件", "数它的行数", "除以 3"]),
+            ("合并两个并行的表", &["合并两个并行的表"]),
+            ("What is in a.b.c?", &["What is in a.b.c"]),
+            ("", &[]),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(split(text), *expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Which word of a clause is a folder.
+
+use super::{
+    tokens::{Kind, Token},
+    words::{each, has_any},
+};
+
+const FOLDER_WORDS: &str = "folder, directory, dir, folders, directories";
+const HAN_FOLDER_WORDS: &str = "目录, 文件夹";
+const HAN_BEHIND: &str =
+    "目录, 文件夹, 下, 里, 中, 内, 底下, 之下, 这个目录, 这个文件夹, 及其子目录";
+const HAN_BEFORE: &str = "在, 从, 到, 列出";
+/// Before a Chinese name of a folder.
+const HAN_VERBS: &str = "在, 列出, 查看, 看看, 打开, 显示, 找出, 统计, 把, 将, 从, 请";
+/// Chinese words that point at a folder and do not name it.
+const HAN_POINTERS: &str = "这个, 那个, 该, 此, 当前, 本, 哪个, 每个, 子, 上述, 某个, 同一";
+/// Behind these stands a folder with all that is below it.
+const DEEP: &str = "under, below, beneath, within, throughout, across";
+/// Behind these may stand a folder.
+const SHALLOW: &str = "in, inside, from, of, into, at, ls";
+const ARTICLES: &str = "the, a, an, my, our, folder, directory, dir, named, called";
+/// Words that stand behind a preposition and are no folder.
+const NO_FOLDERS: &str = "it, its, them, this, that, these, those, there, here, which, what, total, all, \
+    order, detail, english, chinese, bytes, lines, line, files, file, size, each, every, any, time, text, \
+    words, characters, me, you, markdown, section, sections, headings, contents, content, one, most, more, \
+    is, are, does, do, name, names, number, and, or, then, use, largest, smallest, newest, oldest, biggest, \
+    latest, same, first, last, case, particular, general, short, full, descending, ascending, \
+    alphabetical, percent, year, years, month, months, days, day, code, how, many";
+const NO_NAMES: &str = "each, ls, list, show, open, read, what, which, is, whole, entire, current";
+/// The folder that everything is in.
+const HERE: &str = "here, workspace, project, repo, repository, current folder, current directory, this folder, \
+    this directory, working directory, root folder, 当前目录, 当前文件夹, 本目录, 这里, 工作区, 项目, 仓库, 根目录, \
+    这个目录, 这个文件夹";
+
+/// A folder that a clause names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Folder {
+    /// Which word it is, if it is a word of its own.
+    pub(super) at: Option<usize>,
+    pub(super) path: String,
+    /// Meant alone rather than with all below it.
+    pub(super) is_alone: bool,
+}
+
+/// The folder of a clause; words in `taken` are something else.
+pub(super) fn find(clause: &str, tokens: &[Token], taken: &[usize]) -> Option<Folder> {
+    let ranked = (0..tokens.len())
+        .filter(|at| !taken.contains(at))
+        .filter_map(|at| Some((rank(tokens, at)?, at)));
+    if let Some((_, at)) = ranked.min() {
+        let path = tokens[at].text.trim_end_matches('/').to_owned();
+        return Some(Folder { at: Some(at), path, is_alone: is_alone(tokens, at) });
+    }
+    if let Some(path) = han_name(tokens) {
+        return Some(Folder { at: None, path, is_alone: !clause.contains('下') });
+    }
+    has_any(clause, HERE).then(|| Folder { at: None, path: ".".to_owned(), is_alone: true })
+}
+
+/// Whether a word is only an article.
+pub(super) fn is_article(token: &Token) -> bool {
+    token.is_any(ARTICLES)
+}
+
+/// Whether a word is a word of the sentence rather than a name.
+pub(super) fn is_plain_word(token: &Token) -> bool {
+    [NO_FOLDERS, SHALLOW, DEEP, ARTICLES].iter().any(|list| token.is_any(list))
+}
+
+pub(super) fn is_folder_word(token: &Token) -> bool {
+    token.is_any(FOLDER_WORDS)
+}
+
+/// How surely a word is a folder, 0 the surest; `None` if it is none.
+fn rank(tokens: &[Token], at: usize) -> Option<u8> {
+    let token = &tokens[at];
+    let is_number = token.text.bytes().all(|byte| byte.is_ascii_digit());
+    if token.kind == Kind::Han || is_number {
+        return None;
+    }
+    let is_word = token.kind == Kind::Word && is_plain_word(token);
+    if is_called_folder(tokens, at) && !is_word && !token.is_any(NO_NAMES) {
+        return Some(0);
+    }
+    if token.text.ends_with('/') {
+        return Some(1);
+    }
+    if token.is_file() || is_word {
+        return None;
+    }
+    let preposition = tokens[..at].iter().rev().find(|before| !before.is_any(ARTICLES));
+    let is_behind = |list: &str| preposition.is_some_and(|word| word.is_any(list));
+    let next = tokens.get(at + 1).filter(|next| next.kind == Kind::Han);
+    if is_behind(DEEP) || next.is_some_and(|next| begins(&next.text, HAN_BEHIND)) {
+        return Some(1);
+    }
+    if token.has_slash() {
+        return Some(2);
+    }
+    // What is quoted behind "of" is mostly no folder: `occurrences of "x"`.
+    let is_of_quote = token.kind == Kind::Quote && is_behind("of, at");
+    if is_behind(SHALLOW) && !begins_as_number(token) && !is_of_quote {
+        return Some(3);
+    }
+    let before = at.checked_sub(1).map(|before| &tokens[before]);
+    let is_behind_han =
+        before.is_some_and(|before| before.kind == Kind::Han && ends(&before.text, HAN_BEFORE));
+    is_behind_han.then_some(3)
+}
+
+/// `folder x`, `x folder`, `folder called x`, `x 目录`.
+fn is_called_folder(tokens: &[Token], at: usize) -> bool {
+    let next = tokens.get(at + 1);
+    let before = at.checked_sub(1).map(|before| &tokens[before]);
+    let is_named = before.is_some_and(|before| before.is_any("named, called"))
+        && at.checked_sub(2).is_some_and(|at| tokens[at].is_any(FOLDER_WORDS));
+    let is_han = |token: &Token| token.kind == Kind::Han;
+    next.is_some_and(|next| {
+        next.is_any(FOLDER_WORDS) || (is_han(next) && begins(&next.text, HAN_FOLDER_WORDS))
+    }) || before.is_some_and(|before| {
+        before.is_any(FOLDER_WORDS) || (is_han(before) && ends(&before.text, HAN_FOLDER_WORDS))
+    }) || is_named
+}
+
+/// Whether a folder is meant alone: "in" it, `里`, not "under" it, `下`.
+fn is_alone(tokens: &[Token], at: usize) -> bool {
+    let preposition = tokens[..at].iter().rev().find(|before| !before.is_any(ARTICLES));
+    if preposition.is_some_and(|word| word.is_any(DEEP)) {
+        return false;
+    }
+    let next = tokens.get(at + 1).filter(|next| next.kind == Kind::Han);
+    let behind =
+        next.map_or("", |next| next.text.trim_start_matches("目录").trim_start_matches("文件夹"));
+    !begins(behind, "下, 底下, 之下, 及其")
+}
+
+/// A folder with a Chinese name: `在会议文件夹里`.
+fn han_name(tokens: &[Token]) -> Option<String> {
+    tokens.iter().filter(|token| token.kind == Kind::Han).find_map(|token| {
+        each(HAN_FOLDER_WORDS).find_map(|word| {
+            let before = &token.text[..token.text.find(word)?];
+            let starts = each(HAN_VERBS).filter_map(|verb| Some(before.rfind(verb)? + verb.len()));
+            let name = before[starts.max()?..].trim_end_matches('的');
+            (!name.is_empty() && !ends(name, HAN_POINTERS)).then(|| name.to_owned())
+        })
+    })
+}
+
+fn begins_as_number(token: &Token) -> bool {
+    token.text.starts_with(|first: char| first.is_ascii_digit())
+        && !token.text.contains(['_', '-', '/'])
+}
+
+fn begins(text: &str, list: &str) -> bool {
+    each(list).any(|word| text.starts_with(word))
+}
+
+fn ends(text: &str, list: &str) -> bool {
+    each(list).any(|word| text.ends_with(word))
+}

@@ -1,0 +1,201 @@
+//! Orders that change something: a file to write, a command to run.
+
+use super::{
+    clause::Clause,
+    goals::{Content, Goal},
+    phrases as p, quotes,
+    tokens::{Kind, Token},
+    words::{self, has_any, is_han},
+};
+
+/// A file to write, and with what.
+pub(super) fn write(clause: &Clause<'_>) -> Option<Goal> {
+    if clause.says("写了什么, 写着什么, 写的什么, 写的是什么") {
+        return None;
+    }
+    let (_, verb_end) = words::find_any(&clause.bare, p::WRITE)?;
+    let target = target(clause, verb_end)?;
+    let content = content(clause, target, verb_end)?;
+    if let Content::Text(text) = &content
+        && has_any(text, p::BEYOND)
+        && clause.tokens.iter().all(|token| token.kind != Kind::Quote || token.text != *text)
+    {
+        return Some(Goal::Beyond);
+    }
+    Some(Goal::Write { path: target.text.clone(), content })
+}
+
+/// The file that is written to: the one behind "to", else the first one.
+fn target<'a>(clause: &'a Clause<'_>, verb_end: usize) -> Option<&'a Token> {
+    let files: Vec<&Token> =
+        clause.places.files.iter().filter_map(|(at, _)| clause.tokens.get(*at)).collect();
+    let is_behind = |token: &Token, list: &str| {
+        let before = clause.bare[..token.start].trim_end();
+        words::each(list).any(|phrase| {
+            let at = before.len().checked_sub(phrase.len());
+            at.filter(|at| before.is_char_boundary(*at))
+                .is_some_and(|at| words::find(&before[at..], phrase).is_some())
+        })
+    };
+    // A content may speak of files, too; it comes behind its own word.
+    let limit = words::find_any(&clause.bare, p::CONTAINING).map_or(usize::MAX, |(at, _)| at);
+    let into = files.iter().rev().copied().find(|token| is_behind(token, p::INTO));
+    let first = files.iter().copied().find(|token| token.start < limit);
+    let quoted = clause.tokens.iter().find(|token| {
+        token.kind == Kind::Quote && is_behind(token, p::INTO) && !token.text.contains(' ')
+    });
+    let chosen =
+        if limit < verb_end { into.or(first) } else { first.filter(|_| into.is_none()).or(into) };
+    chosen.or(quoted).or_else(|| files.first().copied())
+}
+
+fn content(clause: &Clause<'_>, target: &Token, verb_end: usize) -> Option<Content> {
+    if let Some(quote) =
+        clause.masked.quotes.iter().find(|quote| quote.kind == quotes::Kind::Content)
+    {
+        return Some(Content::Text(quote.inner.clone()));
+    }
+    let quotes = clause.tokens.iter().filter(|token| token.kind == Kind::Quote);
+    let quote = quotes.into_iter().find(|token| token.start != target.start);
+    if let Some(quote) = quote {
+        return Some(Content::Text(quote.text.clone()));
+    }
+    if let Some((_, end)) = words::find_any(&clause.bare, p::CONTAINING) {
+        let until =
+            if target.start > end { into_before(clause, target.start) } else { clause.text.len() };
+        return said(clause, clause.text.get(end..until)?);
+    }
+    // `write X to PATH`, `把 X 写入 PATH`.
+    let from = match words::find_any(clause.text, "把, 将") {
+        Some((_, end)) if end <= target.start => end,
+        _ => verb_end,
+    };
+    let until = into_before(clause, target.start);
+    if until > from {
+        return said(clause, &clause.text[from..until]);
+    }
+    // `save to PATH: X`.
+    let behind = clause.text[target.end..].trim_start_matches([' ', ':', '：', ',', '，']);
+    said(clause, behind).or(Some(Content::Last))
+}
+
+/// Where the word before the path begins.
+fn into_before(clause: &Clause<'_>, path: usize) -> usize {
+    let before = clause.bare[..path].trim_end();
+    let found = words::each(p::INTO).filter_map(|phrase| {
+        let at = before.len().checked_sub(phrase.len())?;
+        (before.is_char_boundary(at) && words::find(&before[at..], phrase).is_some()).then_some(at)
+    });
+    found.min().unwrap_or(before.len())
+}
+
+fn said(clause: &Clause<'_>, part: &str) -> Option<Content> {
+    let part = part.trim_matches([' ', ':', '：', ',', '，']);
+    let articles = [
+        "the text",
+        "the words",
+        "the line",
+        "the string",
+        "文字",
+        "文本",
+        "一个",
+        "一份",
+        "a file",
+        "a new file",
+        "new file",
+        "file",
+        "文件",
+        "新文件",
+    ];
+    let mut part = part;
+    while let Some(rest) = articles.iter().find_map(|article| match words::find(part, article) {
+        Some((0, end)) => Some(part[end..].trim()),
+        _ => None,
+    }) {
+        part = rest;
+    }
+    if part.is_empty() || words::each(p::RESULT).any(|word| part.eq_ignore_ascii_case(word)) {
+        return Some(Content::Last).filter(|_| !part.is_empty());
+    }
+    Some(Content::Text(clause.masked.said(part)))
+}
+
+/// A command to run.
+pub(super) fn run(clause: &Clause<'_>) -> Option<Goal> {
+    let quotes = &clause.masked.quotes;
+    let is_here = |kind| {
+        clause.tokens.iter().find_map(|token| {
+            let mark = clause.text[token.start..].chars().next()?;
+            clause.masked.quote(mark).filter(|quote| quote.kind == kind)
+        })
+    };
+    if let Some(quote) = is_here(quotes::Kind::Command) {
+        return Some(Goal::Run(quote.inner.clone()));
+    }
+    let code = is_here(quotes::Kind::Code).filter(|_| !quotes.is_empty());
+    if let Some(code) = code.filter(|_| asks_for_output(clause)) {
+        return Some(Goal::Run(code.inner.clone()));
+    }
+    let (start, end) = words::find_any(&clause.bare, p::RUN)?;
+    if !clause.bare[..start].split_whitespace().all(is_polite) {
+        return None;
+    }
+    if let Some(code) = code {
+        return Some(Goal::Run(code.inner.clone()));
+    }
+    let rest = without_lead(&clause.text[end..]);
+    let command = clause.masked.said(without_tail(rest));
+    let first = command.split_whitespace().next()?;
+    let is_program = first.starts_with(|one: char| {
+        one.is_ascii_alphanumeric() || matches!(one, '.' | '/' | '~' | '_')
+    }) && !words::each(p::NO_COMMANDS)
+        .any(|word| first.eq_ignore_ascii_case(word))
+        && !first.bytes().all(|byte| byte.is_ascii_digit());
+    is_program.then_some(Goal::Run(command))
+}
+
+/// `What does … print?`
+fn asks_for_output(clause: &Clause<'_>) -> bool {
+    clause.says(
+        "print, prints, output of, result of, return, returns, say, \
+                        give, 输出, 结果, 返回, 命令",
+    ) && clause.places.files.is_empty()
+}
+
+fn is_polite(word: &str) -> bool {
+    let word = word.trim_matches([',', '，', ':']);
+    words::each(p::BEFORE_RUN).any(|known| word.eq_ignore_ascii_case(known))
+        || word.chars().all(is_han)
+}
+
+/// Without "the command" and the like.
+fn without_lead(text: &str) -> &str {
+    let mut rest = text.trim_start_matches([' ', ':', '：']);
+    while let Some(end) = words::each(p::AFTER_RUN).find_map(|lead| match words::find(rest, lead) {
+        Some((0, end)) => Some(end),
+        _ => None,
+    }) {
+        rest = rest[end..].trim_start_matches([' ', ':', '：']);
+    }
+    rest
+}
+
+/// Without what is said about the command.
+fn without_tail(text: &str) -> &str {
+    const TAILS: &str = "in the shell, in the terminal, in a shell, in a terminal, for me, please, \
+    on this machine, 这个命令, 这条命令, 命令";
+    let mut kept = text.trim().trim_end_matches(['。', '?', '？', '!', '！']);
+    if kept.ends_with('.')
+        && !kept.ends_with(" .")
+        && !kept.ends_with("..")
+        && !kept.ends_with("/.")
+    {
+        kept = &kept[..kept.len() - 1];
+    }
+    for tail in words::each(TAILS) {
+        if let Some(shorter) = kept.strip_suffix(tail) {
+            kept = shorter.trim_end_matches([' ', ',', '，']);
+        }
+    }
+    kept
+}

@@ -1,0 +1,132 @@
+//! The words by which people show what they want, in English and Chinese. A star stands for the
+//! rest of a word.
+
+/// A number is wanted.
+pub(super) const COUNT: &str = "how many, number of, count, count of, total number, amount of, 多少, 几个, 数量, 个数, \
+    总数, 统计, 数目, 数一下, 数一数";
+pub(super) const FILES: &str = "file, files, document, documents, 文件, 文档";
+pub(super) const FOLDERS: &str =
+    "folders, directories, subfolders, subdirectories, 子目录, 子文件夹, 个文件夹, 个目录";
+pub(super) const LINES: &str =
+    "lines, line count, line number, linecount, how long is, loc, 多少行, 行数, 几行";
+pub(super) const CHARACTERS: &str = "how many characters, number of characters, character count, 多少个字符, 多少字符, 字符数, \
+    多少个字, 多少字";
+pub(super) const HEADINGS: &str = "heading, headings, section titles, section names, titles of the sections, sections, \
+    table of contents, toc, outline, chapters, chapter titles, headers, 标题, 章节, 大纲, \
+    小节, 提纲, 目录结构";
+pub(super) const BYTES: &str = "how big, how large, size of, file size, the size, how many bytes, bytes, its size, \
+    byte size, 多大, 大小, 多少字节, 字节数";
+pub(super) const ALL_BYTES: &str = "total size, combined size, size in total, altogether, in total, sum of the sizes, 总大小, \
+    合计大小, 一共多大, 总共多大, 一共有多大, 总共有多大, 加起来多大";
+pub(super) const CHANGED: &str = "when was, when did, last modified, last changed, last updated, last edited, \
+    modification time, modified time, modification date, mtime, time of the last change, \
+    什么时候修改, 什么时候改, 什么时候更新, 修改时间, 最后修改, 何时修改, 上次修改, 更新时间";
+pub(super) const NEWEST: &str = "newest, latest, most recent, most recently, last modified, last changed, last updated, \
+    recently modified, freshest, youngest, 最新, 最近修改, 最近更新, 最近改动, 最近的, \
+    最后修改";
+pub(super) const OLDEST: &str =
+    "oldest, earliest, least recent, least recently, 最旧, 最老, 最早, 最久";
+pub(super) const LARGEST: &str = "largest, biggest, heaviest, greatest, most bytes, takes the most space, 最大, 最占空间, \
+    体积最大";
+pub(super) const SMALLEST: &str = "smallest, tiniest, fewest bytes, least bytes, 最小, 体积最小";
+
+/// A file is to be shown, whatever else is said.
+pub(super) const READ: &str = "read, open, cat, print, contents, content, what does, what do, says, text of, 读取, 打开, \
+    读一下, 读出, 读读, 朗读, 读, 内容, 写了什么, 写着什么, 说了什么";
+/// A file is to be shown if one is named.
+pub(super) const SHOW: &str = "show, display, view, see, look at, output, dump, what is in, what's in, what's inside, \
+    inside, give me, 查看, 显示, 看看, 看一下, 看, 展示, 输出, 有什么, 有哪些内容, 里面有, \
+    里有";
+pub(super) const LIST: &str = "list, ls, dir, show, what is in, what's in, what's inside, what files, which files, \
+    what are the files, contents, content, enumerate, what do, what does, 列出, 列一下, 列举, \
+    显示, 查看, 看看, 有哪些文件, 有什么文件, 有什么, 有哪些, 清单, 列表, 都有什么";
+pub(super) const FIND: &str = "find, locate, where is, where's, where are, is there, are there, exist, exists, look for, \
+    search for, do we have, have we got, list, show, which, what, get, all, 查找, 找, 找到, \
+    找出, 寻找, 定位, 在哪, 有没有, 是否有, 是否存在, 存在, 列出, 哪些, 所有, 全部, 有哪些";
+pub(super) const NAMED: &str = "named, called, with the name, by the name of, name is, 名为, 叫做, 叫, 名字是, 名字叫, \
+    名称为, 名称是, 文件名为, 文件名是";
+pub(super) const NAME_HOLDS: &str = "whose name contains, whose names contain, with names containing, name contains, \
+    names contain, in its name, in their name, in their names, in the name, starting with, \
+    名字包含, 名字里有, 名称包含, 文件名包含, 文件名里有, 文件名含有, 名字中有, 文件名中有";
+
+/// Words stand in files.
+pub(super) const MENTION: &str = "mention, mentions, mentioning, mentioned, contain, contains, containing, include, \
+    includes, including, reference, references, referencing, refer to, refers to, talk about, \
+    talks about, use the word, uses the word, have the word, has the word, with the word, \
+    with the text, with the string, with the phrase, 提到了, 提到过, 提到, 提及了, 提及, \
+    包含了, 包含, 含有, 用到了, 用到, 引用了, 引用, 写到了, 写到, 涉及, 带有, 出现了, 出现过";
+pub(super) const SEARCH: &str = "search the files for, search files for, search for, search, grep for, grep, \
+    look for the word, look for the text, look for, find the text, find the word, \
+    find the string, find the phrase, find all occurrences of, find every occurrence of, \
+    find occurrences of, find all mentions of, find mentions of, find uses of, \
+    find usages of, find all uses of, occurrences of, mentions of, usages of, \
+    find lines with, find lines containing, all lines with, all lines containing, 全文搜索, \
+    全文检索, 搜索一下, 搜索, 搜一下, 搜, 检索, 查找文字, 查找文本, 查找关键词, 查找关键字, \
+    查找字符串, 查找单词, 查找内容, 查一下, 查找";
+/// Before the words that are asked for.
+pub(super) const WHERE: &str = "where is, where are, where's, where does, where do, in which files is, \
+    in which files does, in which file is, in which file does, in what files does, \
+    which files is, how many times is, how many times does, how many times do, how often is, \
+    how often does, number of times";
+/// Behind the words that are asked for.
+pub(super) const STANDS: &str = "mentioned, used, defined, declared, referenced, found, called, appear, appears, occur, \
+    occurs, come up, show up, stand, written, implemented, 出现在, 出现, 在哪里, 在哪儿, \
+    在哪些, 在哪个, 被提到, 被用到, 用在";
+/// As in [`STANDS`], where a use and not a place is asked for.
+pub(super) const USED: &str = "mentioned, used, defined, declared, referenced, called, appear, appears, occur, occurs, \
+    出现, 被提到, 被用到, 用在";
+pub(super) const TIMES: &str = "how many times, how often, number of times, number of occurrences, count occurrences, \
+    count the occurrences, how many occurrences, how many matches, how many lines mention, \
+    how many lines contain, 多少次, 几次, 出现次数, 多少处, 次数, 多少行包含, 多少行提到";
+
+pub(super) const WRITE: &str = "write, save, store, create, make, put, record, overwrite, 写入, 写到, 写进, 写一个, 写, \
+    保存, 存为, 存到, 存入, 另存为, 创建, 新建, 建立, 生成, 记录, 覆盖";
+/// Between a content and the path that it goes to.
+pub(super) const INTO: &str = "to a file named, to a file called, to the file, to file, into the file, \
+    into a file called, in a file called, in a file named, in the file, as the file, as file, \
+    to, into, in, as, 写入到, 写入, 写到, 写进, 保存到, 保存为, 保存在, 存为, 存到, 存入, \
+    另存为, 放进, 放到, 记录到";
+/// Before a content.
+pub(super) const CONTAINING: &str = "with the following content, with the following text, with the contents, with the content, \
+    with contents, with content, with the text, with text, with the line, with the words, \
+    that contains the text, that contains, that says, that reads, containing the text, \
+    containing the words, containing, saying, which says, whose content is, 内容为, 内容是, \
+    内容：, 内容, 写着, 里面写上, 里面写, 写上, 文字为, 文字是";
+/// What was found before.
+pub(super) const RESULT: &str = "the result, that result, result, the results, the answer, answer, the output, output, it, \
+    that, this, them, the list, the number, the value, the sum, the total, 结果, 答案, 它, \
+    输出, 列表, 该结果, 这个结果, 上面的结果, 数字, 得数, 其";
+pub(super) const RUN: &str = "run, execute, 运行, 执行";
+/// Words that may stand before "run" without changing what is meant.
+pub(super) const BEFORE_RUN: &str = "please, can, could, would, will, you, use, using, with, the, a, shell, terminal, console, \
+    bash, to, in, on, me, for, now, just, go, ahead, and, then, i, want, need, let's, let, \
+    us, try";
+/// Words between "run" and the command.
+pub(super) const AFTER_RUN: &str = "the following shell command, the following command, the shell command, \
+    this shell command, a shell command, the command line, the command, this command, \
+    command, the program, the script, 一下命令, 以下命令, 下面的命令, 这条命令, 这个命令, \
+    命令行, shell 命令, shell命令, 命令, 一下";
+/// Words that begin no command.
+pub(super) const NO_COMMANDS: &str =
+    "the, a, an, this, that, it, them, some, my, all, for, through, out, over";
+
+pub(super) const INTRODUCE: &str = "who are you, what are you, what can you do, what do you do, help, your name, \
+    how do you work, hello, hi, hey, good morning, are you an ai, which model are you, \
+    你是谁, 你是什么, 你能做什么, 你会做什么, 你可以做什么, 你会什么, 帮助, 你叫什么, 你好, \
+    您好, 你有什么功能, 你有哪些功能, 你是哪个模型";
+/// What takes a language model.
+pub(super) const BEYOND: &str = "summari*, summary, translate, translation, explain, poem, essay, joke, why, opinion, \
+    rewrite, refactor, fix, improve, debug, weather, compare, recommend, describe, analy*, \
+    imagine, delete, remove, rename, move, append, download, 总结, 概括, 摘要, 翻译, 解释, \
+    诗, 故事, 笑话, 为什么, 改写, 重构, 修复, 改进, 评价, 天气, 新闻, 推荐, 描述, 分析, 对比, \
+    比较, 删除, 重命名, 移动, 追加, 下载, 怎么看";
+/// Points at something that was found before.
+pub(super) const POINTERS: &str = "it, that, this, its, them, those, the result, that number, this number, the file, \
+    that file, 结果, 它, 其, 该, 这个数, 那个数, 这个数字, 那个数字, 得数, 上述";
+/// Only asks to be told what was asked for.
+pub(super) const FILLERS: &str = "tell me the output, tell me the result, tell me the answer, show me the output, \
+    show me the result, show the output, show the result, give me the result, \
+    give me the answer, give me the output, report the result, report the output, tell me, \
+    thanks, thank you, report back, let me know, print the result, print the output, \
+    告诉我结果, 告诉我答案, 告诉我输出, 给我结果, 给我看结果, 把结果告诉我, 把输出告诉我, \
+    显示结果, 显示输出, 输出结果, 谢谢, 告诉我";
