@@ -22,7 +22,7 @@ pub(super) const SCHEMA: u32 = 1;
 const APPLICATION_ID: i32 = 0x43_42_4a_01;
 
 /// How long a statement waits for a lock that another process, such as a shell, holds.
-const BUSY: Duration = Duration::from_secs(2);
+pub(super) const BUSY: Duration = Duration::from_secs(2);
 
 const TABLES: &str = "
 CREATE TABLE journal (
