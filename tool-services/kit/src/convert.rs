@@ -67,10 +67,11 @@ pub(crate) fn verdict(judged: Judged) -> wire::PreflightResponse {
 }
 
 pub(crate) fn rollback(rollback: Rollback) -> wire::RollbackResponse {
+    let cut = |text: String| sizes::head(&text, sizes::PREVIEW).to_owned();
     let result = match rollback {
-        Rollback::Undone(text) => wire::rollback_response::Result::Undone(text),
-        Rollback::Conflict(text) => wire::rollback_response::Result::Conflict(text),
-        Rollback::NotReversible(text) => wire::rollback_response::Result::NotReversible(text),
+        Rollback::Undone(text) => wire::rollback_response::Result::Undone(cut(text)),
+        Rollback::Conflict(text) => wire::rollback_response::Result::Conflict(cut(text)),
+        Rollback::NotReversible(text) => wire::rollback_response::Result::NotReversible(cut(text)),
     };
     wire::RollbackResponse { result: Some(result) }
 }
