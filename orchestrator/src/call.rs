@@ -123,7 +123,7 @@ impl CallPath {
     /// A path over a catalog. `seed` makes its random choices repeatable in tests.
     ///
     /// # Errors
-    /// The configuration holds a pattern that cannot be read.
+    /// The configuration holds a pattern that cannot be read, or a number that allows nothing.
     pub fn new(
         config: Config,
         policy: Policy,
@@ -131,6 +131,7 @@ impl CallPath {
         artifacts: Arc<dyn Artifacts>,
         seed: u64,
     ) -> Result<Self, config::Error> {
+        config.check()?;
         let settler = Settler::new(&config, Arc::clone(&artifacts), seed)?;
         let attempts = Attempts::new(catalog, config.max_attempts, seed);
         let limits = Limits::new(&config);

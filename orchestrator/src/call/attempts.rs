@@ -166,7 +166,8 @@ impl Attempts {
         let avoid = tally.avoid.take();
         let found = self.wait_for_instance(job, only.as_ref(), avoid.as_deref()).await;
         let Some(instance) = found else {
-            return Ok(Started::Nowhere(AttemptError::NotSent));
+            let error = place::why_none(&self.catalog.snapshot(), job);
+            return Ok(Started::Nowhere(error));
         };
         let Some(timeout) = job.deadline.left(Instant::now()) else {
             return Ok(Started::Nowhere(AttemptError::Failed(out_of_time())));
@@ -228,9 +229,9 @@ impl Attempts {
         };
         let sending = Sending::new(job, &open.started, &instance, InvokeMode::Attach);
         match trace::send(job, &open.started, sending.within(timeout)).await {
-            // The question was not heard; the call itself may be running all the same.
-            Err(Classified { error: AttemptError::NotSent, detail, .. }) => {
-                lost(Lost::Gone, &detail)
+            // The question was not heard or not answered, which says nothing about the call.
+            Err(classified) if !classified.error.tells_of_the_call() => {
+                lost(Lost::Gone, &classified.detail)
             }
             answer => answer,
         }
@@ -248,6 +249,9 @@ impl Attempts {
         let (planned, now) = (&job.call.planned, Instant::now());
         if error.status() == AttemptStatus::Unanswered {
             tally.unclear = Some(open.clone());
+        }
+        if error.status() == AttemptStatus::Unanswered && planned.class != Class::Read {
+            self.wait_for_heir(job, &open).await;
         }
         let reach = place::reach(&self.catalog.snapshot(), job, &open.started);
         let decision = tally.bounded(decide(&error, planned.class, reach), planned.class);
@@ -273,7 +277,9 @@ impl Attempts {
                 sleep_until(at).await;
                 return Ok(Step::Attach(open));
             }
-            Some(Decision::Settle(settlement)) => Step::End(tally::ending(settlement, Some(&open))),
+            Some(Decision::Settle(settlement)) => {
+                Step::End(tally.settle(settlement, planned.class, &open))
+            }
             Some(Decision::RetryThere) => Step::Start { only: Some(open.clone()) },
             Some(Decision::Retry | Decision::RetryOnce) => {
                 tally.avoid = Some(open.started.instance.clone());
@@ -286,6 +292,14 @@ impl Attempts {
             sleep_until(at).await;
         }
         Ok(step)
+    }
+
+    /// Where outcomes are kept in a store, whoever starts next over it knows what became of the
+    /// call: it is given a moment to come.
+    async fn wait_for_heir(&self, job: Job<'_>, open: &Open) {
+        if !open.started.store.is_empty() {
+            self.wait_for_instance(job, Some(open), None).await;
+        }
     }
 
     /// The instance for an attempt; waits a moment for one where none can take it now.
@@ -304,7 +318,7 @@ impl Attempts {
                 None => place::tool(&snapshot, job)
                     .and_then(|tool| self.chooser.pick(tool, job.context, avoid)),
             };
-            if found.is_some() {
+            if found.is_some() || (only.is_none() && place::is_another(&snapshot, job)) {
                 return found;
             }
             match timeout_at(until, changes.changed()).await {

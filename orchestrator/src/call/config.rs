@@ -3,6 +3,7 @@
 //! Rules are in `policy`; what a pattern matches is decided where it is used.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -31,7 +32,7 @@ pub enum Error {
 }
 
 /// Settings of the call path.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Time that one attempt may take where a tool names none, in milliseconds. Default 30,000.
@@ -73,8 +74,69 @@ impl Default for Config {
 }
 
 impl Config {
-    /// How long a question to a person stands.
-    pub fn approval_timeout(&self) -> Duration {
-        Duration::from_millis(self.approval_timeout_ms)
+    /// # Errors
+    /// A number with which no call could ever be made.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        for (key, number) in [
+            ("timeout_ms", self.timeout_ms),
+            ("preflight_timeout_ms", self.preflight_timeout_ms),
+            ("approval_timeout_ms", self.approval_timeout_ms),
+            ("max_attempts", self.max_attempts.into()),
+            ("concurrency", self.concurrency.into()),
+            ("concurrency_changing", self.concurrency_changing.into()),
+        ] {
+            if number == 0 {
+                return Err(Error::Value {
+                    key: format!("orchestrator.calls.{key}"),
+                    reason: "must be at least 1".to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn timeout(&self) -> Duration {
+        Duration::from_millis(self.timeout_ms)
+    }
+
+    pub(super) fn preflight_timeout(&self) -> Duration {
+        Duration::from_millis(self.preflight_timeout_ms)
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("timeout_ms", &self.timeout_ms)
+            .field("preflight_timeout_ms", &self.preflight_timeout_ms)
+            .field("approval_timeout_ms", &self.approval_timeout_ms)
+            .field("max_attempts", &self.max_attempts)
+            .field("concurrency", &self.concurrency)
+            .field("concurrency_changing", &self.concurrency_changing)
+            .field("result_limit", &self.result_limit)
+            .field("result_limits", &self.result_limits)
+            .field("secrets", &self.secrets.len())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_with_which_nothing_can_run_are_refused_by_their_key() {
+        assert!(Config::default().check().is_ok());
+        let error = Config { max_attempts: 0, ..Config::default() }.check().unwrap_err();
+        assert_eq!(error.to_string(), "`orchestrator.calls.max_attempts`: must be at least 1");
+    }
+
+    #[test]
+    fn secrets_are_neither_printed_nor_written() {
+        let config = Config { secrets: vec!["s3cr3t".to_owned()], ..Config::default() };
+        let written = serde_json::to_string(&config).unwrap();
+        assert!(!format!("{config:?}{written}").contains("s3cr3t"));
+        assert!(serde_json::from_str::<Config>(r#"{"secrets": ["x"]}"#).is_err());
+        assert!(serde_json::from_str::<Config>(r#"{"timeout": 5}"#).is_err());
     }
 }

@@ -1,8 +1,9 @@
 //! How an instance is doing, from what its calls told: latency, load, failures in a row.
 //!
 //! Pure: time comes in as a value. Whoever keeps failing at being reached is left out for a while
-//! and let back by one probe; what a tool says of its own failure never counts. Which instance a
-//! call goes to is decided in `pick`.
+//! and let back by one probe, and so is, among many, the one that fails far more often than the
+//! others ([`outliers`]); what a tool says of its own failure never counts. Which instance a call
+//! goes to is decided in `pick`.
 
 use std::time::Duration;
 
@@ -20,6 +21,12 @@ const DECAY: Duration = Duration::from_secs(10);
 const FRESH: Duration = Duration::from_millis(1);
 /// Added to every latency, so that load counts even where calls take no time.
 const FLOOR: Duration = Duration::from_micros(100);
+/// Instances that must be compared for one to be an outlier.
+pub const MIN_PEERS: usize = 5;
+/// A success rate that is never held against anybody.
+pub const POOR: f64 = 0.9;
+/// Calls, faded ones counted in part, that say something about a rate.
+const ENOUGH_CALLS: f64 = 10.0;
 /// A failure counts as this slow at least, or whoever fails fast would look like the fastest.
 const PENALTY: Duration = Duration::from_secs(1);
 
@@ -34,6 +41,9 @@ pub struct Health {
     ejections: u32,
     ejected_until: Option<Instant>,
     is_probing: bool,
+    /// Calls that were reached, and all calls; both fade with time.
+    reached: f64,
+    calls: f64,
 }
 
 impl Health {
@@ -47,7 +57,15 @@ impl Health {
             ejections: 0,
             ejected_until: None,
             is_probing: false,
+            reached: 0.0,
+            calls: 0.0,
         }
+    }
+
+    /// Share of the latest calls that were reached, 0 to 1; `None` while there are too few to say.
+    pub fn success_rate(&self, now: Instant) -> Option<f64> {
+        let left = decay(now.saturating_duration_since(self.updated));
+        (self.calls * left >= ENOUGH_CALLS).then(|| self.reached / self.calls)
     }
 
     /// Calls under way.
@@ -76,6 +94,9 @@ impl Health {
     /// answer came that a working service gives.
     pub fn ended(&mut self, now: Instant, took: Duration, was_reached: bool) {
         self.in_flight = self.in_flight.saturating_sub(1);
+        let left = decay(now.saturating_duration_since(self.updated));
+        self.calls = self.calls * left + 1.0;
+        self.reached = self.reached * left + if was_reached { 1.0 } else { 0.0 };
         let seen = if was_reached { took } else { took.max(PENALTY) };
         self.observe(now, seen.as_secs_f64());
         if was_reached {
@@ -119,6 +140,31 @@ impl Health {
     fn decayed(&self, now: Instant) -> f64 {
         self.latency * decay(now.saturating_duration_since(self.updated))
     }
+}
+
+/// Which of several instances fail far more often than the others: more than three standard
+/// deviations below the mean, and less than [`POOR`]. Too few of them, or too few calls, and none
+/// is.
+pub fn outliers(rates: &[Option<f64>]) -> Vec<bool> {
+    let known: Vec<f64> = rates.iter().copied().flatten().collect();
+    if known.len() < MIN_PEERS {
+        return vec![false; rates.len()];
+    }
+    let is_far_off = |rate: f64| {
+        // One bad instance among few would hide itself in a deviation that it makes.
+        let others: Vec<f64> = {
+            let mut others = known.clone();
+            if let Some(own) = others.iter().position(|other| other.total_cmp(&rate).is_eq()) {
+                others.swap_remove(own);
+            }
+            others
+        };
+        let count = f64::from(u32::try_from(others.len()).unwrap_or(u32::MAX));
+        let mean = others.iter().sum::<f64>() / count;
+        let variance = others.iter().map(|other| (other - mean).powi(2)).sum::<f64>() / count;
+        rate < POOR && rate < mean - 3.0 * variance.sqrt()
+    };
+    rates.iter().map(|rate| rate.is_some_and(is_far_off)).collect()
 }
 
 fn decay(idle: Duration) -> f64 {
@@ -228,6 +274,40 @@ mod tests {
         working.started(now);
         working.ended(now, MS * 200, true);
         assert!(failing.cost(now) > working.cost(now));
+    }
+
+    #[test]
+    fn one_that_fails_far_more_often_than_many_others_is_an_outlier() {
+        let good = Some(0.99);
+        for (rates, bad) in [
+            (vec![good, good, Some(0.98), good, Some(0.4)], vec![4]),
+            (vec![good, Some(0.5), good, good, Some(0.4), good, good], vec![]),
+            (vec![good, good, good, Some(0.4)], vec![]),
+            (vec![good, good, good, None, Some(0.4)], vec![]),
+            (vec![Some(0.5), Some(0.3), Some(0.6), Some(0.4), Some(0.2)], vec![]),
+            (vec![good, good, good, good, Some(0.95)], vec![]),
+            (vec![Some(0.0); 6], vec![]),
+            (vec![], vec![]),
+        ] {
+            let found: Vec<usize> = outliers(&rates)
+                .into_iter()
+                .enumerate()
+                .filter_map(|(nth, is_one)| is_one.then_some(nth))
+                .collect();
+            assert_eq!(found, bad, "{rates:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_success_rate_takes_some_calls_and_fades() {
+        let now = Instant::now();
+        let mut health = Health::new(now);
+        for nth in 0..20 {
+            health.started(now);
+            health.ended(now, MS, nth % 4 != 0);
+        }
+        assert!((health.success_rate(now).unwrap() - 0.75).abs() < 1e-9);
+        assert_eq!(health.success_rate(now + DECAY), None, "twenty calls count for seven by then");
     }
 
     #[tokio::test(start_paused = true)]

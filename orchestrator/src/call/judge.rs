@@ -18,7 +18,10 @@ use super::preflight::{self, Opinion};
 use super::resolve::{Unresolved, resolve};
 use super::{CallContext, CallPath, settle};
 use crate::catalog::Tool;
-use crate::run::event::{CallPlanned, Event, Verdict, WantedCall};
+use crate::run::event::{CallPlanned, CallSettled, Event, Verdict, WantedCall};
+
+/// What metrics call a tool that nobody offers.
+const UNKNOWN_TOOL: &str = "_OTHER";
 
 impl CallPath {
     /// May the call run? `CallPlanned`, `CallJudged`, where the verdict is `ask` `ApprovalAsked`
@@ -28,8 +31,8 @@ impl CallPath {
         let (tool, planned) = match self.plan(wanted, context) {
             Ok(plan) => plan,
             Err(failure) => {
-                metrics::tool_call("_OTHER", "failed", Duration::ZERO);
                 let settled = settle::refused(&wanted.call_id, &failure);
+                count(UNKNOWN_TOOL, &settled);
                 return vec![Event::CallSettled(settled)];
             }
         };
@@ -41,6 +44,7 @@ impl CallPath {
             Ok(opinion) => opinion,
             Err(failure) => {
                 let settled = settle::refused(&wanted.call_id, &failure);
+                count(&planned.tool, &settled);
                 events.push(Event::CallSettled(settled));
                 return events;
             }
@@ -49,6 +53,9 @@ impl CallPath {
         let lasts = i64::try_from(self.config.approval_timeout_ms).unwrap_or(i64::MAX);
         let expires_ms = context.now_ms.saturating_add(lasts);
         events.extend(approval::events(&planned, &judgement, &opinion, context, expires_ms));
+        if let Some(Event::CallSettled(settled)) = events.last() {
+            count(&planned.tool, settled);
+        }
         events
     }
 
@@ -71,8 +78,7 @@ impl CallPath {
             .map_err(|misfit| misfits(&descriptor.name, misfit))?;
         let mut repairs: Vec<String> = resolved.repair.into_iter().collect();
         repairs.extend(prepared.repairs);
-        let timeout =
-            descriptor.timeout.unwrap_or_else(|| Duration::from_millis(self.config.timeout_ms));
+        let timeout = descriptor.timeout.unwrap_or_else(|| self.config.timeout());
         let planned = CallPlanned {
             call_id: wanted.call_id.clone(),
             tool: descriptor.name.clone(),
@@ -100,11 +106,16 @@ impl CallPath {
         }
         let mut call = wire::call(context, &planned.tool, &planned.arguments);
         call.denied_effects = judgement.denied_effects.iter().map(|e| wire::effect(*e)).collect();
-        let limit = Duration::from_millis(self.config.preflight_timeout_ms).min(context.remaining);
+        let limit = self.config.preflight_timeout().min(context.remaining);
         let chooser = &self.attempts.chooser;
         let pick = |avoid: Option<&str>| chooser.pick(tool, context, avoid);
         preflight::ask(&call, limit, pick, || chooser.draw()).await
     }
+}
+
+/// Counts a call that ends before anything is sent.
+fn count(tool: &str, settled: &CallSettled) {
+    metrics::tool_call(tool, super::word(settled.status), Duration::ZERO);
 }
 
 fn unresolved(error: &Unresolved) -> Failure {

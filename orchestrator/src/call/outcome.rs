@@ -19,6 +19,8 @@ pub struct Output {
     pub artifact: Bytes,
     /// Whether it comes from the open world, whatever the tool says of itself.
     pub is_untrusted: bool,
+    /// A sentence of ours that follows the result.
+    pub note: String,
 }
 
 impl Output {

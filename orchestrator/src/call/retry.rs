@@ -162,6 +162,23 @@ pub fn give_up(error: &AttemptError, class: Class) -> Settlement {
 }
 
 impl AttemptError {
+    /// Whether it is about the call, and not only about the question what became of it.
+    pub fn tells_of_the_call(&self) -> bool {
+        match self {
+            Self::Fenced
+            | Self::Failed(_)
+            | Self::UnknownCall
+            | Self::OutcomeGone
+            | Self::Unanswered(_) => true,
+            Self::NotSent
+            | Self::Unauthenticated
+            | Self::Refused(_)
+            | Self::Aborted
+            | Self::Exhausted
+            | Self::Unusable { .. } => false,
+        }
+    }
+
     /// How the attempt ended, for the journal.
     pub fn status(&self) -> AttemptStatus {
         match self {

@@ -32,6 +32,8 @@ pub use self::words::{approval_missing, blocked, denied};
 
 /// Characters of a failure that are told.
 const MAX_WORDS: usize = 4_000;
+/// Characters of a remark beside a result.
+const MAX_REMARK: usize = 500;
 
 /// Words outcomes for all calls of an orchestrator.
 pub struct Settler {
@@ -117,17 +119,16 @@ impl Settler {
         let untrusted = of.is_open_world || output.is_untrusted;
         let kept = Kept { artifact: &output.artifact, content: &content, piece: &piece, untrusted };
         let (artifact, rest) = self.kept(kept, of).await;
-        let mut text = if untrusted {
-            mark::untrusted(piece.text, &self.boundary(of.session))
-        } else {
-            piece.text.to_owned()
-        };
-        for remark in output.diagnostics.iter().chain(Some(&rest)).filter(|r| !r.is_empty()) {
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            text.push_str(&self.redactor.redact(remark));
+        let mut text = piece.text.to_owned();
+        for remark in output.diagnostics.iter().filter(|remark| !remark.is_empty()) {
+            let remark = self.redactor.redact(remark);
+            add_line(&mut text, cut::cut(&remark, MAX_REMARK).text);
         }
+        if untrusted {
+            text = mark::untrusted(&text, &self.boundary(of.session));
+        }
+        add_line(&mut text, &output.note);
+        add_line(&mut text, &rest);
         CallSettled {
             call_id: of.planned.call_id.clone(),
             status: CallStatus::Ok,
@@ -191,6 +192,7 @@ impl Settler {
         settled.content =
             if of.is_open_world { mark::clean(&settled.content) } else { settled.content };
         settled.duration_ms = millis(of.took);
+        settled.untrusted = of.is_open_world;
         settled
     }
 
@@ -259,6 +261,13 @@ fn unknown(started_ms: i64, of: Settling<'_>) -> CallSettled {
         duration_ms: millis(of.took),
         ..CallSettled::default()
     }
+}
+
+fn add_line(text: &mut String, line: &str) {
+    if !text.is_empty() && !line.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(line);
 }
 
 fn millis(time: Duration) -> u64 {

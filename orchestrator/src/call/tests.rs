@@ -270,7 +270,8 @@ async fn a_tool_that_changed_since_it_was_planned_is_not_called() {
     world.until(|view| view.instances_of(TEAM, "service").len() == 1).await;
     let ran = world.run(&call, &context()).await;
     let settled = ran.settled();
-    assert_eq!(settled.failure.as_ref().unwrap().kind, "unavailable", "{}", settled.content);
+    assert_eq!(settled.failure.as_ref().unwrap().kind, "conflict", "{}", settled.content);
+    assert!(settled.content.contains("call it again as it is now"), "{}", settled.content);
     assert!(second.seen().is_empty());
 }
 

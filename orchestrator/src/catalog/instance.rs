@@ -81,6 +81,11 @@ impl Instance {
         self.health().is_ejected(now)
     }
 
+    /// Share of its latest calls that were reached; `None` while there are too few.
+    pub(crate) fn success_rate(&self, now: Instant) -> Option<f64> {
+        self.health().success_rate(now)
+    }
+
     /// What another call would cost there.
     pub(crate) fn cost(&self, now: Instant) -> f64 {
         self.health().cost(now)

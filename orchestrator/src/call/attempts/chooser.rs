@@ -6,6 +6,7 @@ use callboard_discovery::State;
 use tokio::time::Instant;
 
 use crate::call::CallContext;
+use crate::call::eject::outliers;
 use crate::call::pick::{Candidate, Wish, pick};
 use crate::catalog::{Instance, Tool};
 
@@ -28,14 +29,18 @@ impl Chooser {
         avoid: Option<&str>,
     ) -> Option<Arc<Instance>> {
         let now = Instant::now();
+        let rates: Vec<Option<f64>> =
+            tool.instances.iter().map(|instance| instance.success_rate(now)).collect();
+        let outliers = outliers(&rates);
         let candidates: Vec<Candidate<'_>> = tool
             .instances
             .iter()
-            .map(|instance| Candidate {
+            .zip(outliers)
+            .map(|(instance, is_outlier)| Candidate {
                 id: instance.id.as_str(),
                 is_serving: instance.state == State::Serving,
                 workspaces: &instance.workspaces,
-                is_ejected: instance.is_ejected(now),
+                is_ejected: is_outlier || instance.is_ejected(now),
                 cost: instance.cost(now),
             })
             .collect();

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::Job;
-use crate::call::retry::Reach;
+use crate::call::failure::{Failure, Kind};
+use crate::call::retry::{AttemptError, Reach};
 use crate::catalog::{Instance, Snapshot, Tool};
 use crate::run::event::AttemptStarted;
 
@@ -11,6 +12,25 @@ use crate::run::event::AttemptStarted;
 pub(super) fn tool<'a>(snapshot: &'a Snapshot, job: Job<'_>) -> Option<&'a Arc<Tool>> {
     let planned = &job.call.planned;
     snapshot.variant(&job.context.team, &planned.service, &planned.descriptor_digest)
+}
+
+/// Whether the tool is served, and is not what it was when the call was planned.
+pub(super) fn is_another(snapshot: &Snapshot, job: Job<'_>) -> bool {
+    let planned = &job.call.planned;
+    let current = snapshot.tool(&job.context.team, &planned.tool);
+    tool(snapshot, job).is_none() && current.is_some_and(|current| !current.instances.is_empty())
+}
+
+/// Why no instance can take the call.
+pub(super) fn why_none(snapshot: &Snapshot, job: Job<'_>) -> AttemptError {
+    if is_another(snapshot, job) {
+        return AttemptError::Failed(Failure::new(
+            Kind::Conflict,
+            "the tool has changed since the call was planned, and was not run; call it again as \
+             it is now",
+        ));
+    }
+    AttemptError::NotSent
 }
 
 /// Who can say what became of an attempt: the same incarnation, or one with the same store.

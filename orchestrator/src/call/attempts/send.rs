@@ -34,6 +34,8 @@ const END_WITHIN: Duration = Duration::from_millis(50);
 const MAX_LINE: usize = 500;
 /// Violations and remarks that are kept.
 const MAX_KEPT: usize = 32;
+/// Bytes of an undo token.
+const MAX_TOKEN: usize = 4 * 1024;
 
 /// An attempt to make.
 pub(super) struct Sending<'a> {
@@ -140,7 +142,7 @@ async fn outcome(
             Some(WirePiece::Progress(note)) => {
                 bytes += note.message.len();
                 Piece::Note {
-                    message: note.message.chars().take(MAX_LINE).collect(),
+                    message: line(&note.message),
                     fraction: note.fraction.filter(|share| (0.0..=1.0).contains(share)),
                 }
             }
@@ -189,6 +191,9 @@ fn read_output(output: WireOutput) -> Result<Output, Classified> {
     if output.structured.len() > size::STRUCTURED {
         return Err(lost(Lost::Broken, "the structured content is over the limit"));
     }
+    if output.undo_token.len() > MAX_TOKEN {
+        return Err(lost(Lost::Broken, "the undo token is over the limit"));
+    }
     let structured = String::from_utf8(output.structured.to_vec())
         .ok()
         .filter(|text| text.is_empty() || is_json(text));
@@ -202,6 +207,7 @@ fn read_output(output: WireOutput) -> Result<Output, Classified> {
         diagnostics: output.diagnostics.into_iter().take(MAX_KEPT).collect(),
         artifact: output.artifact,
         is_untrusted: false,
+        note: String::new(),
     })
 }
 
@@ -235,12 +241,16 @@ fn read_failure(failure: WireFailure) -> Failure {
     Failure {
         kind,
         violations: violations
-            .map(|one| Violation { pointer: one.pointer, message: one.message })
+            .map(|one| Violation { pointer: line(&one.pointer), message: line(&one.message) })
             .collect(),
         retry_after: (failure.retry_after_ms > 0)
             .then(|| Duration::from_millis(failure.retry_after_ms)),
         message: failure.message,
     }
+}
+
+fn line(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(MAX_LINE).collect()
 }
 
 fn lost(lost: Lost, detail: &str) -> Classified {

@@ -64,6 +64,17 @@ impl Tally {
         self.unclear.clone().filter(|_| class == Class::Write)
     }
 
+    /// The ending that the last attempt, `open`, gives. What it says is believed for the place that
+    /// it went to; an earlier attempt elsewhere may have taken effect all the same.
+    pub(super) fn settle(&self, settlement: Settlement, class: Class, open: &Open) -> Ending {
+        match &self.unclear {
+            Some(earlier) if class != Class::Read && !earlier.is_beside(open) => {
+                Ending::Unknown { started_ms: earlier.sent_ms }
+            }
+            _ => ending(settlement, Some(open)),
+        }
+    }
+
     /// The ending if nothing more is tried after `error`: an earlier attempt may have taken effect,
     /// whatever the last one came to.
     pub(super) fn give_up(&self, error: &AttemptError, class: Class) -> Ending {
@@ -74,8 +85,16 @@ impl Tally {
     }
 }
 
+impl Open {
+    /// Whether two attempts went to where each other's outcome is known.
+    fn is_beside(&self, other: &Self) -> bool {
+        let (one, two) = (&self.started, &other.started);
+        one.incarnation == two.incarnation || (!one.store.is_empty() && one.store == two.store)
+    }
+}
+
 /// The ending that a settlement is.
-pub(super) fn ending(settlement: Settlement, open: Option<&Open>) -> Ending {
+fn ending(settlement: Settlement, open: Option<&Open>) -> Ending {
     match settlement {
         Settlement::Failed(failure) => Ending::Failed(failure),
         Settlement::OutcomeUnknown => {

@@ -14,6 +14,7 @@ use crate::call::{Abandoned, Config, Runnable};
 use crate::run::event::{AttemptStarted, CallStatus, Event};
 
 mod garbage;
+mod ledger;
 mod resume;
 
 /// A script from what is done with the first call, the second, …; the last one for all later.
@@ -420,9 +421,14 @@ async fn no_attempt_begins_without_time() {
 #[tokio::test]
 async fn what_cannot_be_reached_was_not_sent() {
     let world = world();
-    let service = world.serve("a", tools(), answers("x")).await;
+    let _service = world.serve("a", tools(), answers("x")).await;
     let call = world.runnable("write", "{}").await;
-    service.die();
+    // Another start of it, which listens nowhere.
+    world.told.change("a", |instance| {
+        instance.incarnation = "unreachable".to_owned();
+        instance.address = "unix:/nowhere/at/all.sock".parse().unwrap();
+    });
+    world.until(|view| view.instances_of("blue", "service")[0].incarnation == "unreachable").await;
     let ran = world.run(&call, &context()).await;
     assert_eq!(words(&ran), (CallStatus::Failed, "unavailable".to_owned()));
     assert_eq!(

@@ -53,7 +53,7 @@ pub(super) async fn read(arguments: &str, within: Within<'_>) -> Result<Output, 
     } else {
         format!("[Bytes {from} to {until} of {size}: this is the end.]")
     };
-    Ok(Output { content: shown, diagnostics: vec![rest], is_untrusted, ..Output::default() })
+    Ok(Output { content: shown, is_untrusted, note: rest, ..Output::default() })
 }
 
 async fn page(

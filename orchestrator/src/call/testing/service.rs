@@ -145,11 +145,6 @@ impl Scripted {
     ) {
         *self.state.opinion.lock().unwrap() = Some(Arc::new(opinion));
     }
-
-    /// The process dies.
-    pub(crate) fn die(&self) {
-        kill(&self.process);
-    }
 }
 
 fn kill(process: &Mutex<Option<Runtime>>) {
