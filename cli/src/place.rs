@@ -43,6 +43,13 @@ impl Place {
         Ok(Self { workspace: workspace.to_owned(), state, sockets })
     }
 
+    /// The folder of the discovery without a server. It lies beside the journal, because its
+    /// revisions fence the journal's writers: both are kept, or lost, together, whatever folder the
+    /// sockets are in this time.
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.state.join("discovery")
+    }
+
     /// SHA-256 of the workspace's path, lower-case hex.
     pub(crate) fn workspace_digest(&self) -> String {
         state::digest(&self.workspace)

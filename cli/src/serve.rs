@@ -92,7 +92,7 @@ fn prepare(here: &Here, serve: &args::Serve, role: RoleName) -> anyhow::Result<(
         listen: serve.listen.clone().unwrap_or_else(|| Address::Unix(place.sockets.join(own))),
         advertise: serve.advertise.clone(),
         http: serve.http.clone().or_else(|| settings.gateway.listen.clone()),
-        directory: place.sockets,
+        directory: place.directory(),
         logs_to_stderr: settings.telemetry.stderr,
     };
     Ok((order, settings))

@@ -82,7 +82,7 @@ pub(crate) fn plan(
             listen: Address::Unix(socket(role)),
             advertise: None,
             http: http.clone().filter(|_| role == RoleName::Gateway),
-            directory: order.sockets.clone(),
+            directory: place.directory(),
             logs_to_stderr: is_up,
         };
         (role, order)
@@ -93,6 +93,7 @@ pub(crate) fn plan(
         config_digest: order.agreement.digest(),
         agreement: order.agreement,
         gateway: socket(RoleName::Gateway),
+        directory: place.directory(),
         http: None,
         pid: std::process::id(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

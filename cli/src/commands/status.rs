@@ -27,7 +27,7 @@ pub(crate) async fn run(here: &Here, output: Output) -> anyhow::Result<Exit> {
     let asked = ask(&connection).await;
     let stack = connection.stack().map(|stack| {
         json!({"pid": stack.pid, "workspace": stack.workspace, "version": stack.version,
-               "http": stack.http, "socket": stack.gateway})
+               "http": stack.http, "socket": stack.gateway, "directory": stack.directory})
     });
     connection.close().await;
     let (figures, ready) = asked?;

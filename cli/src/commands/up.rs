@@ -53,7 +53,7 @@ async fn live(
 ) -> anyhow::Result<Exit> {
     let settings = &loaded.settings;
     let telemetry = telemetry("up", &InstanceId::new("up"), settings, &place.state, true)?;
-    let discovery = callboard_discovery::connect(backend(settings, &place.sockets)).await?;
+    let discovery = callboard_discovery::connect(backend(settings, &place.directory())).await?;
     let mut order = stack_order(place, loaded);
     let http = up.listen.or_else(|| settings.gateway.listen.clone());
     let token = match &settings.gateway.token {

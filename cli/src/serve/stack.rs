@@ -83,7 +83,7 @@ async fn live(plan: Plan, settings: &Settings) -> anyhow::Result<()> {
     let telemetry = telemetry("stack", &instance, settings, plan.state(), false)?;
     let shutdown = CancellationToken::new();
     let signals = tokio::spawn(on_signal(shutdown.clone()));
-    let discovery = callboard_discovery::connect(backend(settings, &plan.sockets)).await?;
+    let discovery = callboard_discovery::connect(backend(settings, &plan.hello.directory)).await?;
     let mut stack = Supervisor::start(plan, discovery, shutdown).await?;
     let ended = match stack.until_ready().await {
         Ok(Some(_)) => stack.until_end().await,

@@ -40,6 +40,8 @@ pub(crate) struct Hello {
     pub(crate) agreement: Agreement,
     /// The gateway's Unix socket.
     pub(crate) gateway: PathBuf,
+    /// The folder of the discovery, where that needs no server.
+    pub(crate) directory: PathBuf,
     /// The gateway's address for browsers, where it has one: `http://127.0.0.1:8080`.
     pub(crate) http: Option<String>,
     /// The supervisor's process.

@@ -253,7 +253,7 @@ impl Supervisor {
                 let Some(wait) = self.restarts.after_death(role, now) else {
                     anyhow::bail!(self.restarts.gave_up(role));
                 };
-                warn!(%role, %status, wait_ms = wait.as_millis(), "role ended, starting it again");
+                warn!(%role, %status, wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX), "role ended, starting it again");
                 self.due.insert(role, now + wait);
             }
         }

@@ -133,6 +133,7 @@ fn hello(path: &Path) -> Hello {
         config_digest: String::new(),
         agreement: Agreement::default(),
         gateway: path.join("gateway.sock"),
+        directory: path.to_owned(),
         http: None,
         pid: std::process::id(),
         version: "0".into(),
