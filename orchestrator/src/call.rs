@@ -1,4 +1,4 @@
-//! [6] The path of a tool call, stage by stage: may it run, then run it.
+//! \[6\] The path of a tool call, stage by stage: may it run, then run it.
 //!
 //! [`CallPath::judge`] walks resolve → arguments → policy → preflight → approval,
 //! [`CallPath::run`] limits → deadline → attempts → settle. What they say are the run's events; when
@@ -170,11 +170,14 @@ impl CallPath {
                 Some(tool) => self.make(tool, call, context, (recorder, &progress)).await?,
                 None => Made { ending: Ending::Failed(gone(planned)), attempts: call.attempts },
             };
-            let is_open_world = tool.is_some_and(|tool| tool.descriptor.annotations.open_world);
+            let said = tool.as_ref().map(|tool| &tool.descriptor);
+            let is_open_world = said.is_some_and(|said| said.annotations.open_world);
+            let result_chars = said.and_then(|said| said.result_chars);
             let settling = Settling {
                 planned,
                 team: &context.team,
                 session: &context.session,
+                result_chars,
                 is_open_world,
                 attempts: made.attempts,
                 took: begun.elapsed(),
@@ -256,7 +259,7 @@ impl CallPath {
             snapshot: &snapshot,
             team: &context.team,
             session: &context.session,
-            limit: self.settler.limit_of(builtin.name()),
+            limit: self.settler.limit_of(builtin.name(), None),
         };
         let answer = builtin::answer(builtin, &call.planned.arguments, within).await;
         recorder.record(ended(attempt, AttemptStatus::Answered)).await?;

@@ -60,6 +60,8 @@ pub struct Settling<'a> {
     pub team: &'a str,
     /// The session.
     pub session: &'a SessionId,
+    /// Characters of a result that the tool wants a model to see.
+    pub result_chars: Option<usize>,
     /// Whether the tool meets the world outside.
     pub is_open_world: bool,
     /// Attempts made.
@@ -114,7 +116,7 @@ impl Settler {
 
     async fn done(&self, output: Output, of: Settling<'_>) -> CallSettled {
         let content = self.redactor.redact(&output.content).into_owned();
-        let limit = self.limit_of(&of.planned.tool);
+        let limit = self.limit_of(&of.planned.tool, of.result_chars);
         let piece = cut::cut(&content, limit);
         let untrusted = of.is_open_world || output.is_untrusted;
         let kept = Kept { artifact: &output.artifact, content: &content, piece: &piece, untrusted };
@@ -207,10 +209,11 @@ impl Settler {
         }
     }
 
-    /// Characters of a tool's result that a model sees.
-    pub fn limit_of(&self, tool: &str) -> usize {
+    /// Characters of a tool's result that a model sees: what is configured for it, else what it
+    /// wants, else what holds for all.
+    pub fn limit_of(&self, tool: &str, wanted: Option<usize>) -> usize {
         let named = self.limits.iter().find(|(glob, _)| glob.matches(tool));
-        named.map_or(self.limit, |(_, limit)| *limit)
+        named.map(|(_, limit)| *limit).or(wanted).unwrap_or(self.limit)
     }
 
     fn boundary(&self, session: &SessionId) -> String {

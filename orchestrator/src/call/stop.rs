@@ -66,6 +66,7 @@ impl CallPath {
             planned: &call.planned,
             team: &context.team,
             session: &context.session,
+            result_chars: None,
             is_open_world: false,
             attempts: made.attempts,
             took: begun.elapsed(),

@@ -133,6 +133,10 @@ pub(super) fn offered(key: &Key, version: &str, tool: ToolDescriptor, is_trusted
         has_preflight: tool.preflight() != PreflightMode::None,
         timeout: (tool.default_timeout_ms > 0)
             .then(|| Duration::from_millis(tool.default_timeout_ms.into()).min(MAX_TIMEOUT)),
+        result_chars: usize::try_from(tool.result_chars)
+            .ok()
+            .filter(|chars| *chars > 0)
+            .map(|chars| chars.min(MAX_RESULT_CHARS)),
         examples: tool
             .examples
             .into_iter()
@@ -143,6 +147,9 @@ pub(super) fn offered(key: &Key, version: &str, tool: ToolDescriptor, is_trusted
     };
     Offered { descriptor: Arc::new(descriptor), withheld }
 }
+
+/// Characters of a result that a tool may ask a model to see at once.
+const MAX_RESULT_CHARS: usize = 16_000;
 
 /// What is wrong with a tool; empty if nothing is.
 fn fault(tool: &ToolDescriptor, schema: Option<&schema::Rejected>) -> String {

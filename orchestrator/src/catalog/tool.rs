@@ -59,6 +59,8 @@ pub struct Descriptor {
     pub has_preflight: bool,
     /// Time that a call may take; `None` where it says nothing.
     pub timeout: Option<Duration>,
+    /// Characters of a result that a model should see at once; `None` where it says nothing.
+    pub result_chars: Option<usize>,
     /// Requests of people and the arguments that serve them, JSON text.
     pub examples: Vec<(String, String)>,
     /// Who answers it.
@@ -157,6 +159,7 @@ pub(crate) mod sample {
             removable_effects: Vec::new(),
             has_preflight: false,
             timeout: None,
+            result_chars: None,
             examples: Vec::new(),
             answered_by: AnsweredBy::Service,
         }

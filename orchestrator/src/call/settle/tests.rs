@@ -22,6 +22,7 @@ async fn settled_with(
         planned: &planned,
         team: TEAM,
         session: &session,
+        result_chars: (tool == "paged").then_some(9_000),
         is_open_world,
         attempts,
         took: Duration::from_millis(1_234),
@@ -88,9 +89,13 @@ async fn limits_differ_by_tool_and_the_longest_glob_counts() {
         result_limits: [("l*".to_owned(), 5), ("look".to_owned(), 7)].into(),
         ..Config::default()
     };
-    for (tool, shown) in
-        [("look", 7), ("list", 5), ("other", 2_000), (builtin::READ_ARTIFACT, 16_000)]
-    {
+    for (tool, shown) in [
+        ("look", 7),
+        ("list", 5),
+        ("other", 2_000),
+        ("paged", 9_000),
+        (builtin::READ_ARTIFACT, 16_000),
+    ] {
         let (settled, _) = settled_with(&config, done(&"x".repeat(20_000)), (tool, false, 1)).await;
         let first = settled.content.split('\n').next().unwrap();
         assert_eq!(first.len(), shown, "{tool}");
@@ -120,6 +125,7 @@ async fn a_result_that_cannot_be_kept_says_so_and_is_no_failure() {
         planned: &planned,
         team: TEAM,
         session: &session,
+        result_chars: None,
         is_open_world: false,
         attempts: 1,
         took: Duration::ZERO,
