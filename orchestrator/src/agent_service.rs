@@ -71,9 +71,8 @@ impl AgentService for Agents {
         let request = request.into_inner();
         let (team, id) = (team(request.principal), SessionId::from(request.session));
         let journal = &*self.sessions.shared().journal;
-        let (row, session) = query::session(journal, &team, &id)
-            .await
-            .map_err(|error| self.status(&error, &id))?;
+        let (row, session) =
+            query::session(journal, &team, &id).await.map_err(|error| self.status(&error, &id))?;
         Ok(Response::new(agent::GetSessionResponse {
             session: Some(convert::session(&row)),
             runs: convert::runs(&session),

@@ -11,9 +11,7 @@ use crate::{
     journal::{SessionRow, SessionState},
     run::{
         call::{Call, Phase},
-        event::{
-            CallSettled, FailureInfo, Input, Limits, Recorded, SessionKind, Verdict,
-        },
+        event::{CallSettled, FailureInfo, Input, Limits, Recorded, SessionKind, Verdict},
         ids::RunId,
         state::{Run, Session, Waiting},
     },

@@ -95,10 +95,7 @@ pub async fn hold(
 }
 
 /// Makes what discovery says the truth here: lets go what was lost, claims what is new.
-async fn take(
-    sessions: &Arc<Sessions>,
-    held: &watch::Receiver<Held>,
-) -> Result<(), JournalError> {
+async fn take(sessions: &Arc<Sessions>, held: &watch::Receiver<Held>) -> Result<(), JournalError> {
     let shared = sessions.shared();
     let held = Arc::clone(&held.borrow());
     let before = shared.partitions.owned.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -109,10 +106,8 @@ async fn take(
         .collect();
     let mut owned = before.clone();
     owned.retain(|partition, epoch| wanted.get(partition) == Some(epoch));
-    let new: Vec<(u32, Epoch)> = wanted
-        .into_iter()
-        .filter(|(partition, _)| !owned.contains_key(partition))
-        .collect();
+    let new: Vec<(u32, Epoch)> =
+        wanted.into_iter().filter(|(partition, _)| !owned.contains_key(partition)).collect();
     shared.partitions.set(owned.clone());
     sessions.stop_lost();
     if new.is_empty() {

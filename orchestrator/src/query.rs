@@ -9,7 +9,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use crate::{
     journal::{Journal, SessionRow},
     run::{ids::SessionId, state::Session},
-    session::{Attached, Notice, Noted, RunTracker, SessionError, load},
+    session::{Attached, Noted, Notice, RunTracker, SessionError, load},
 };
 
 /// Events read at once for a stream.

@@ -74,12 +74,12 @@ pub enum Error {
 /// [`Error`]; nothing is left running then.
 pub async fn run(config: Config, node: Node, shutdown: CancellationToken) -> Result<(), Error> {
     let bound = transport::bind(&node.listen, &node.credentials).await?;
-    let journal: Arc<dyn Journal> = Arc::new(SqliteJournal::open(sqlite::Config::new(node.state.join(JOURNAL_FILE))).await?);
+    let journal: Arc<dyn Journal> =
+        Arc::new(SqliteJournal::open(sqlite::Config::new(node.state.join(JOURNAL_FILE))).await?);
     let artifacts: Arc<dyn Artifacts> = Arc::new(FileArtifacts::open(&node.state).await?);
     let tasks = TaskTracker::new();
     let work = CancellationToken::new();
-    let shared =
-        Arc::new(share(config, &node, (&journal, &artifacts), (&tasks, &work)).await?);
+    let shared = Arc::new(share(config, &node, (&journal, &artifacts), (&tasks, &work)).await?);
     let sessions = Sessions::new(Arc::clone(&shared), tasks.clone(), work.clone());
 
     let address = node.advertise.clone().unwrap_or_else(|| bound.address().clone());
@@ -123,8 +123,7 @@ async fn share(
     );
     let policy = Policy::new(&config.policy, config.profile)?;
     let seed = fastrand::u64(..);
-    let calls =
-        CallPath::new(config.calls.clone(), policy, catalog, Arc::clone(artifacts), seed)?;
+    let calls = CallPath::new(config.calls.clone(), policy, catalog, Arc::clone(artifacts), seed)?;
     let models = Models::new(config.models.clone(), model::http_client(&config.models)?)?;
     models.probe().await;
     Ok(Shared {

@@ -79,10 +79,8 @@ fn not_owner(owner: Option<Owner>) -> Status {
         epoch_generation: 0,
         epoch_revision: owner.revision,
     });
-    let any = |type_url: &str, value: Vec<u8>| prost_types::Any {
-        type_url: type_url.to_owned(),
-        value,
-    };
+    let any =
+        |type_url: &str, value: Vec<u8>| prost_types::Any { type_url: type_url.to_owned(), value };
     let status = tonic_types::pb::Status {
         code: Code::FailedPrecondition.into(),
         message: text.clone(),

@@ -116,9 +116,10 @@ impl Call {
                 self.attempts.push(Attempt { started: started.clone(), ended: None });
             }
             Event::AttemptEnded(ended) => {
-                let open = self.attempts.last_mut().filter(|last| {
-                    last.ended.is_none() && last.started.attempt == ended.attempt
-                });
+                let open = self
+                    .attempts
+                    .last_mut()
+                    .filter(|last| last.ended.is_none() && last.started.attempt == ended.attempt);
                 open.ok_or("no such attempt is open")?.ended = Some(ended.clone());
             }
             Event::CallSettled(settled) => self.settled = Some(settled.clone()),

@@ -10,8 +10,8 @@ mod turns;
 
 use std::collections::HashSet;
 
-use self::turns::{Bounds, Turn};
 pub use self::size::{cut, estimate};
+use self::turns::{Bounds, Turn};
 use super::{
     event::Input,
     state::{Run, Session},

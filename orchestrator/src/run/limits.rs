@@ -20,9 +20,7 @@ pub const STALE_STEPS_STOPPED: usize = 2;
 /// The bound that the run has reached, looked at when a model would be asked again.
 pub fn hit(run: &Run) -> Option<LimitHit> {
     let limits = run.started.limits;
-    let hit = |limit, message| {
-        Some(LimitHit { run: run.input.run.clone(), limit, message })
-    };
+    let hit = |limit, message| Some(LimitHit { run: run.input.run.clone(), limit, message });
     if run.replies() >= limits.max_steps {
         let text = format!(
             "The limit of {} steps per run was reached (`max_steps`; `--max-steps` raises it).",
@@ -31,14 +29,18 @@ pub fn hit(run: &Run) -> Option<LimitHit> {
         return hit(Limit::Steps, text);
     }
     if run.calls().count() > usize::try_from(limits.max_calls).unwrap_or(usize::MAX) {
-        let text =
-            format!("The limit of {} tool calls per run was reached (`max_calls`).", limits.max_calls);
+        let text = format!(
+            "The limit of {} tool calls per run was reached (`max_calls`).",
+            limits.max_calls
+        );
         return hit(Limit::Calls, text);
     }
     let (input, output) = run.tokens();
     if limits.max_tokens > 0 && input + output >= limits.max_tokens {
-        let text =
-            format!("The limit of {} tokens per run was reached (`max_tokens`).", limits.max_tokens);
+        let text = format!(
+            "The limit of {} tokens per run was reached (`max_tokens`).",
+            limits.max_tokens
+        );
         return hit(Limit::Tokens, text);
     }
     let is_stuck = run.missed.is_some()

@@ -6,8 +6,9 @@
 use super::{
     call::{Call, Phase},
     effect::Effect,
-    end, limits,
+    end,
     event::{CallSettled, CallStatus, Event, FailureInfo, Limit},
+    limits,
     state::{Run, Session},
 };
 
@@ -136,13 +137,7 @@ fn over_count(run: &Run, call: &Call) -> CallSettled {
     settled(run, call, CallStatus::Failed, "rate_limited", message)
 }
 
-fn settled(
-    run: &Run,
-    call: &Call,
-    status: CallStatus,
-    kind: &str,
-    message: String,
-) -> CallSettled {
+fn settled(run: &Run, call: &Call, status: CallStatus, kind: &str, message: String) -> CallSettled {
     CallSettled {
         call_id: call.wanted.call_id.clone(),
         status,

@@ -168,9 +168,8 @@ impl Session {
     }
 
     fn fold(&mut self, recorded: &Recorded) -> Result<(), ApplyError> {
-        let refuse = |why| {
-            Err(ApplyError::Order { seq: recorded.seq, kind: recorded.event.kind(), why })
-        };
+        let refuse =
+            |why| Err(ApplyError::Order { seq: recorded.seq, kind: recorded.event.kind(), why });
         match &recorded.event {
             Event::SessionOpened(opened) => {
                 if self.opened.is_some() {
@@ -253,8 +252,7 @@ impl Session {
         let Some(id) = call_of(event) else { return Ok(()) };
         let run = self.current.as_mut().ok_or(ApplyError::NoRun { seq, kind })?;
         let call = run.call_mut(id).ok_or(ApplyError::NoCall { seq, kind })?;
-        call.apply(event, recorded.elapsed_ms)
-            .map_err(|why| ApplyError::Order { seq, kind, why })
+        call.apply(event, recorded.elapsed_ms).map_err(|why| ApplyError::Order { seq, kind, why })
     }
 
     fn current_run(&mut self, recorded: &Recorded, id: &RunId) -> Result<&mut Run, ApplyError> {

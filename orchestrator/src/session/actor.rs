@@ -111,7 +111,8 @@ impl SessionActor {
         let idle_after = Duration::from_millis(self.shared.config.idle_ms);
         while self.exit.is_none() {
             let may_retire = self.may_retire();
-            let idle_after = if self.session.opened.is_some() { idle_after } else { Duration::ZERO };
+            let idle_after =
+                if self.session.opened.is_some() { idle_after } else { Duration::ZERO };
             let leaves_at = self.leaves_at;
             tokio::select! {
                 biased;

@@ -62,7 +62,8 @@ impl SessionActor {
                 });
             }
             Effect::Expire { at_elapsed_ms } => {
-                let left = Duration::from_millis(at_elapsed_ms).saturating_sub(self.clock.elapsed());
+                let left =
+                    Duration::from_millis(at_elapsed_ms).saturating_sub(self.clock.elapsed());
                 self.spawn(key, async move {
                     tokio::time::sleep(left).await;
                     Done::Expired

@@ -11,9 +11,7 @@ use super::{
 use crate::run::{
     call::{Call, Phase},
     context,
-    event::{
-        ApprovalDecided, CancelAsked, Event, Input, InputReceived, SessionKind,
-    },
+    event::{ApprovalDecided, CancelAsked, Event, Input, InputReceived, SessionKind},
     ids::RunId,
     state::MAX_WAITING,
 };
@@ -198,4 +196,3 @@ fn kind_of(input: &Input) -> SessionKind {
         Input::Direct { .. } => SessionKind::Direct,
     }
 }
-

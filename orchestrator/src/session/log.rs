@@ -29,10 +29,7 @@ const PAGE: usize = 512;
 ///
 /// # Errors
 /// [`SessionError::Damaged`] if its events cannot be trusted, `Journal` if they cannot be read.
-pub async fn load(
-    journal: &dyn Journal,
-    id: &SessionId,
-) -> Result<Option<Session>, SessionError> {
+pub async fn load(journal: &dyn Journal, id: &SessionId) -> Result<Option<Session>, SessionError> {
     let mut session = Session::default();
     loop {
         let page = journal.read(id, session.last_seq, PAGE).await?;

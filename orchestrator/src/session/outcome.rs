@@ -14,9 +14,7 @@ use crate::{
     model::Delta,
     run::{
         effect::Key,
-        event::{
-            ApprovalDecided, CallSettled, CallStatus, Event, FailureInfo, ModelFailed,
-        },
+        event::{ApprovalDecided, CallSettled, CallStatus, Event, FailureInfo, ModelFailed},
         ids::CallId,
         limits,
     },

@@ -83,11 +83,8 @@ fn check(messages: &[Message], input: &str) {
     assert!(total <= BUDGET, "{total} tokens");
     assert_eq!(messages[0], Message::System("You are Callboard.".into()));
     assert!(messages.contains(&Message::User(input.into())), "the input is there word for word");
-    let results: u32 = messages
-        .iter()
-        .filter(|m| matches!(m, Message::Tool { .. }))
-        .map(turns::tokens)
-        .sum();
+    let results: u32 =
+        messages.iter().filter(|m| matches!(m, Message::Tool { .. })).map(turns::tokens).sum();
     assert!(results <= BUDGET / 2, "{results} tokens of results");
     let mut open: Vec<String> = Vec::new();
     let mut seen = std::collections::HashSet::new();
@@ -121,7 +118,10 @@ fn two_calls_and_text_are_one_assistant_message_then_two_results() {
             Message::System(_) => "system".to_owned(),
             Message::User(text) => format!("user:{text}"),
             Message::Assistant { text, calls, .. } => {
-                format!("assistant:{text}:{}", calls.iter().map(|c| &*c.id).collect::<Vec<_>>().join(","))
+                format!(
+                    "assistant:{text}:{}",
+                    calls.iter().map(|c| &*c.id).collect::<Vec<_>>().join(",")
+                )
             }
             Message::Tool { id, .. } => format!("tool:{id}"),
         })

@@ -80,9 +80,8 @@ impl Turn {
     }
 
     fn tokens(&self) -> u32 {
-        let text = |text: &Option<String>| {
-            text.as_ref().map_or(0, |text| estimate(text) + PER_MESSAGE)
-        };
+        let text =
+            |text: &Option<String>| text.as_ref().map_or(0, |text| estimate(text) + PER_MESSAGE);
         let note = if self.left_out > 0 { 20 } else { 0 };
         let steps: u32 = self.steps.iter().map(StepMessages::tokens).sum();
         text(&self.input) + text(&self.closing) + note + steps
@@ -127,8 +126,7 @@ impl ResultMessage {
             || "The result is unknown: the work was interrupted.".to_owned(),
             |settled| settled.content.clone(),
         );
-        let message =
-            Message::Tool { id: id.to_owned(), name: call.wanted.name.clone(), content };
+        let message = Message::Tool { id: id.to_owned(), name: call.wanted.name.clone(), content };
         Self { message, artifact: settled.map_or(String::new(), |s| s.artifact.clone()) }
     }
 

@@ -5,13 +5,8 @@ use crate::run::{effect::Effect, event::*, ids::RunId, state::Session};
 fn fold(events: Vec<Event>) -> Session {
     let mut session = Session::default();
     for (seq, event) in (1..).zip(events) {
-        let recorded = Recorded {
-            seq,
-            wall_ms: 0,
-            elapsed_ms: seq * 10,
-            trace_context: String::new(),
-            event,
-        };
+        let recorded =
+            Recorded { seq, wall_ms: 0, elapsed_ms: seq * 10, trace_context: String::new(), event };
         session.apply(&recorded).unwrap();
     }
     session
@@ -111,10 +106,7 @@ fn an_empty_reply_is_asked_again_once() {
 
 #[test]
 fn the_step_limit_gives_one_last_word_without_tools() {
-    let events = with(
-        chat(1),
-        [reply(1, "", &["a"]), settled("c1-a", CallStatus::Ok, "1")],
-    );
+    let events = with(chat(1), [reply(1, "", &["a"]), settled("c1-a", CallStatus::Ok, "1")]);
     let [Effect::Record(Event::LimitHit(hit))] = &events.next()[..] else {
         unreachable!("{:?}", events.next())
     };

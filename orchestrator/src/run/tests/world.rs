@@ -141,7 +141,8 @@ impl World {
         let count = if with_tools { self.draw() % 5 } else { self.draw() % 2 };
         let calls = (0..count).map(|nth| self.wanted(request, nth)).collect();
         let text = if self.draw() % 4 == 3 { "" } else { "text" }.to_owned();
-        let reply = ModelReplied { run, request, text, calls, output_tokens: 90, ..Default::default() };
+        let reply =
+            ModelReplied { run, request, text, calls, output_tokens: 90, ..Default::default() };
         self.record(Event::ModelReplied(reply));
     }
 
@@ -189,8 +190,11 @@ impl World {
         let call = run.call(&call_id).expect("wanted");
         let attempt = u32::try_from(call.attempts.len()).unwrap();
         if call.open_attempt().is_none() {
-            let started =
-                AttemptStarted { call_id: call_id.clone(), attempt: attempt + 1, ..Default::default() };
+            let started = AttemptStarted {
+                call_id: call_id.clone(),
+                attempt: attempt + 1,
+                ..Default::default()
+            };
             self.record(Event::AttemptStarted(started));
             if self.draw() % 3 == 2 {
                 return; // Killed here: the next look finds an open attempt.
@@ -201,7 +205,8 @@ impl World {
     }
 
     fn end_attempt(&mut self, call_id: CallId, attempt: u32) {
-        let status = if self.draw() % 4 == 3 { AttemptStatus::NotSent } else { AttemptStatus::Answered };
+        let status =
+            if self.draw() % 4 == 3 { AttemptStatus::NotSent } else { AttemptStatus::Answered };
         self.record(Event::AttemptEnded(AttemptEnded {
             call_id: call_id.clone(),
             attempt,
@@ -216,7 +221,12 @@ impl World {
 
     fn settle(&mut self, call_id: CallId, status: CallStatus) {
         let content = format!("result {}", self.draw() % 2);
-        self.record(Event::CallSettled(CallSettled { call_id, status, content, ..Default::default() }));
+        self.record(Event::CallSettled(CallSettled {
+            call_id,
+            status,
+            content,
+            ..Default::default()
+        }));
     }
 
     fn input(&mut self) {
