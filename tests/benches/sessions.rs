@@ -51,7 +51,8 @@ async fn compare() {
     let model = contestant::Helper::start(&["model"]);
     let tool = contestant::Helper::start(&["tool"]);
     let floor = Contestant::floor(&model, &tool);
-    let memory = Contestant::callboard("journal on tmpfs", std::path::Path::new("/dev/shm"), &model).await;
+    let memory =
+        Contestant::callboard("journal on tmpfs", std::path::Path::new("/dev/shm"), &model).await;
     let disk = Contestant::callboard("journal on disk", std::path::Path::new("."), &model).await;
     let contestants = [floor, memory, disk];
     for (concurrency, sessions) in [(1, 200), (64, 1500)] {
@@ -64,14 +65,19 @@ async fn compare() {
                 rounds.push(load::run(contestant, concurrency, sessions).await);
             }
         }
-        println!("\nconcurrency {concurrency}, {sessions} sessions of {CALLS} calls, {ROUNDS} rounds");
+        println!(
+            "\nconcurrency {concurrency}, {sessions} sessions of {CALLS} calls, {ROUNDS} rounds"
+        );
         println!("{:<28} {:>9} {:>12} {:>16}", "", "p50 ms", "sessions/s", "CPU s/1000 calls");
         let floor = summary(&rounds[0]);
         for (contestant, rounds) in contestants.iter().zip(&rounds) {
             let of = summary(rounds);
             println!(
                 "{:<28} {:>9.2} {:>12.0} {:>16.2}   ratios {:.2} / {:.2} / {:.2}",
-                contestant.name, of.p50_ms, of.per_second, of.cpu_per_1000,
+                contestant.name,
+                of.p50_ms,
+                of.per_second,
+                of.cpu_per_1000,
                 of.p50_ms / floor.p50_ms,
                 of.per_second / floor.per_second,
                 of.cpu_per_1000 / floor.cpu_per_1000,

@@ -38,7 +38,10 @@ async fn on_a_terminal_a_person_decides() {
 #[tokio::test]
 async fn a_summary_is_saved_after_approval() {
     let model = ModelServer::start(|n, body| match n {
-        0 => Reply::call("find_files", &json!({"pattern": "*.md", "path": "meetings", "sort": "modified"})),
+        0 => Reply::call(
+            "find_files",
+            &json!({"pattern": "*.md", "path": "meetings", "sort": "modified"}),
+        ),
         1 => {
             let found = last_result(body);
             assert!(found.find("b.md") < found.find("a.md"), "newest first: {found}");

@@ -31,7 +31,8 @@ async fn wrong_words_are_said_and_end_with_2() {
 #[tokio::test]
 async fn arguments_that_are_no_json_fail_with_the_place() {
     let callboard = Callboard::new();
-    let finished = callboard.run(&["tools", "call", "calculate", "--args", "{\"expression\": "]).await;
+    let finished =
+        callboard.run(&["tools", "call", "calculate", "--args", "{\"expression\": "]).await;
     assert!(finished.code == 1 || finished.code == 2, "{finished:?}");
     assert!(finished.stderr.contains("JSON"), "{finished:?}");
     callboard.nothing_is_left().await;

@@ -11,7 +11,12 @@ async fn fifty_pairs_of_inputs_to_one_session_do_not_mix() {
     let stack = callboard.up(&[]).await;
     let client = stack.client();
     for pair in 0..50_u64 {
-        let opened = client.post(format!("{}/v1/sessions", stack.url)).json(&json!({})).send().await.unwrap();
+        let opened = client
+            .post(format!("{}/v1/sessions", stack.url))
+            .json(&json!({}))
+            .send()
+            .await
+            .unwrap();
         assert_eq!(opened.status(), 201);
         let session: Value = opened.json().await.unwrap();
         let id = session["id"].as_str().unwrap();

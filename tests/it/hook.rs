@@ -7,7 +7,14 @@ use std::{
 
 fn git(folder: &Path, arguments: &[&str]) -> Output {
     Command::new("git")
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "core.hooksPath=.githooks"])
+        .args([
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@example.com",
+            "-c",
+            "core.hooksPath=.githooks",
+        ])
         .args(arguments)
         .current_dir(folder)
         .env("PATH", "/usr/bin:/bin:/usr/local/bin")

@@ -25,10 +25,12 @@ async fn every_role_is_a_process_of_its_own() {
 async fn an_ask_uses_a_stack_that_is_up() {
     let callboard = Callboard::new();
     let stack = callboard.up(&[]).await;
-    let before: HashSet<u32> = processes_of(callboard.home()).into_iter().map(|(pid, _)| pid).collect();
+    let before: HashSet<u32> =
+        processes_of(callboard.home()).into_iter().map(|(pid, _)| pid).collect();
     let finished = callboard.run(&["ask", "What is 6 * 7?"]).await.expect(0);
     assert!(finished.stdout.contains("42"), "{finished:?}");
-    let after: HashSet<u32> = processes_of(callboard.home()).into_iter().map(|(pid, _)| pid).collect();
+    let after: HashSet<u32> =
+        processes_of(callboard.home()).into_iter().map(|(pid, _)| pid).collect();
     assert_eq!(before, after, "no process came or went");
     let sessions = callboard.run(&["sessions", "list"]).await.expect(0);
     assert!(sessions.stdout.contains("What is 6 * 7?"), "{sessions:?}");
@@ -74,7 +76,8 @@ async fn interrupting_an_ask_cancels_its_run() {
     let callboard = Callboard::new()
         .env("OPENAI_API_KEY", "sk-test-key-0123456789")
         .env("OPENAI_BASE_URL", &model.base_url());
-    let ask = callboard.command(&["ask", "--json", "--model", "openai:x", "hello"]).spawn().unwrap();
+    let ask =
+        callboard.command(&["ask", "--json", "--model", "openai:x", "hello"]).spawn().unwrap();
     within(Duration::from_secs(30), "the model is asked", || {
         (!model.requests().is_empty()).then_some(())
     })
@@ -92,9 +95,11 @@ async fn two_folders_do_not_see_each_other() {
     let (one, two) = (Callboard::new(), Callboard::new());
     one.file("only-in-one.txt", "x\n");
     let (stack_one, stack_two) = tokio::join!(one.up(&[]), two.up(&[]));
-    let listed = two.run(&["tools", "call", "list_dir", "--args", "{\"path\":\".\"}"]).await.expect(0);
+    let listed =
+        two.run(&["tools", "call", "list_dir", "--args", "{\"path\":\".\"}"]).await.expect(0);
     assert!(!listed.stdout.contains("only-in-one"), "{listed:?}");
-    let listed = one.run(&["tools", "call", "list_dir", "--args", "{\"path\":\".\"}"]).await.expect(0);
+    let listed =
+        one.run(&["tools", "call", "list_dir", "--args", "{\"path\":\".\"}"]).await.expect(0);
     assert!(listed.stdout.contains("only-in-one.txt"), "{listed:?}");
     assert_eq!((stack_one.stop().await, stack_two.stop().await), (0, 0));
 }
@@ -107,8 +112,10 @@ async fn another_workspace_with_the_same_state_is_refused_by_name() {
     let other = callboard.home().join("other");
     std::fs::create_dir(&other).unwrap();
     let other = other.display().to_string();
-    let refused =
-        callboard.run(&["ask", "--state", &state, "--workspace", &other, "What is 1+1?"]).await.expect(2);
+    let refused = callboard
+        .run(&["ask", "--state", &state, "--workspace", &other, "What is 1+1?"])
+        .await
+        .expect(2);
     assert!(refused.stderr.contains(&other), "{refused:?}");
     assert!(refused.stderr.contains(&callboard.workspace().display().to_string()), "{refused:?}");
     assert_eq!(stack.stop().await, 0);
@@ -121,7 +128,8 @@ async fn a_port_in_use_is_said_and_nothing_is_left() {
     let address = taken.local_addr().unwrap().to_string();
     let mut command = callboard.command(&["up"]);
     command.env("CALLBOARD__GATEWAY__LISTEN", &address);
-    let output = tokio::time::timeout(Duration::from_secs(20), command.output()).await.unwrap().unwrap();
+    let output =
+        tokio::time::timeout(Duration::from_secs(20), command.output()).await.unwrap().unwrap();
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains(&address), "{output:?}");
     callboard.nothing_is_left().await;

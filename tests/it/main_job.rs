@@ -55,7 +55,10 @@ async fn files_that_mention_a_word_are_found() {
     callboard.file("orchestrator/c.rs", "nothing here\n");
     callboard.file("other/d.rs", "fencing\n");
     let answer = answer(&callboard, "Which files under orchestrator mention 'fencing'?").await;
-    assert!(answer.contains("orchestrator/a.rs") && answer.contains("orchestrator/deep/b.rs"), "{answer}");
+    assert!(
+        answer.contains("orchestrator/a.rs") && answer.contains("orchestrator/deep/b.rs"),
+        "{answer}"
+    );
     assert!(!answer.contains("c.rs") && !answer.contains("other/d.rs"), "{answer}");
 }
 

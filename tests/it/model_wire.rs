@@ -66,7 +66,8 @@ async fn two_calls_and_text_in_one_step_are_one_message() {
     assert_eq!(requests.len(), 2);
     requests.iter().for_each(|body| check(body, "both please"));
     let messages = requests[1]["messages"].as_array().unwrap();
-    let tail: Vec<_> = messages[messages.len() - 3..].iter().map(|m| m["role"].as_str().unwrap()).collect();
+    let tail: Vec<_> =
+        messages[messages.len() - 3..].iter().map(|m| m["role"].as_str().unwrap()).collect();
     assert_eq!(tail, ["assistant", "tool", "tool"]);
     let assistant = &messages[messages.len() - 3];
     assert_eq!(assistant["content"], "Let me calculate both.");
@@ -125,8 +126,18 @@ async fn a_provider_in_trouble_gives_a_clear_failure() {
         ("429", limited, "429"),
         ("401", plain(401, &error), "key"),
         ("no JSON", plain(200, "<html>hello</html>"), "OpenAI-compatible"),
-        ("cut", Reply::Cut("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half\"}}]}\n\n".into()), ""),
-        ("error in a stream", Reply::Raw(200, sse, format!("data: {error}\n\ndata: [DONE]\n\n")), "boom"),
+        (
+            "cut",
+            Reply::Cut(
+                "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half\"}}]}\n\n".into(),
+            ),
+            "",
+        ),
+        (
+            "error in a stream",
+            Reply::Raw(200, sse, format!("data: {error}\n\ndata: [DONE]\n\n")),
+            "boom",
+        ),
     ] {
         let model = ModelServer::script(vec![reply]).await;
         let (code, run, stderr) = ask(&with(&model), &["hello"]).await;
@@ -169,7 +180,10 @@ async fn wrong_arguments_go_back_to_the_model_all_at_once() {
         }
         2 => {
             let said = body["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
-            assert!(!said.contains("secret line"), "cut arguments are never closed and run: {said}");
+            assert!(
+                !said.contains("secret line"),
+                "cut arguments are never closed and run: {said}"
+            );
             Reply::call("nonexistent", &json!({}))
         }
         _ => Reply::text("Gave up."),
@@ -179,8 +193,12 @@ async fn wrong_arguments_go_back_to_the_model_all_at_once() {
     callboard.file("a.txt", "secret line\n");
     let (code, run, stderr) = ask(&callboard, &["go"]).await;
     assert_eq!(code, 0, "{run} {stderr}");
-    let statuses: Vec<_> =
-        run["tool_calls"].as_array().unwrap().iter().map(|c| c["status"].as_str().unwrap()).collect();
+    let statuses: Vec<_> = run["tool_calls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["status"].as_str().unwrap())
+        .collect();
     assert_eq!(statuses, ["failed", "failed", "failed"]);
 }
 

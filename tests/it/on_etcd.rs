@@ -53,7 +53,8 @@ impl Cluster {
         let log = std::fs::File::create(self.callboard.home().join(format!("{role}.err"))).unwrap();
         let arguments = [&["serve", role, "--config", &config][..], &own].concat();
         let mut command = self.callboard.command(&arguments);
-        self.roles.push((role, command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()));
+        self.roles
+            .push((role, command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()));
     }
 
     async fn ready(&self) {
@@ -73,7 +74,9 @@ impl Cluster {
     }
 
     async fn get(&self, path: &str) -> Value {
-        let request = callboard_tests::http_client(HeaderMap::new()).get(format!("{}{path}", self.url)).bearer_auth(API_TOKEN);
+        let request = callboard_tests::http_client(HeaderMap::new())
+            .get(format!("{}{path}", self.url))
+            .bearer_auth(API_TOKEN);
         match request.send().await {
             Ok(answer) => answer.json().await.unwrap_or(Value::Null),
             Err(_) => Value::Null,
@@ -124,7 +127,8 @@ async fn the_main_job_runs_on_etcd_and_is_one_trace() {
     assert!(answer.contains("First") && answer.contains("Second"), "{headings}");
     cluster.stop_all().await;
     let trace = run["trace_id"].as_str().unwrap();
-    let spans: Vec<Span> = collector.spans().into_iter().filter(|span| span.trace == trace).collect();
+    let spans: Vec<Span> =
+        collector.spans().into_iter().filter(|span| span.trace == trace).collect();
     super::trace::check(&spans, &run);
 }
 
@@ -149,7 +153,8 @@ async fn without_the_token_nobody_is_let_in() {
     let cluster = Cluster::start(Callboard::new()).await;
     let shell = &cluster.roles.iter().find(|(role, _)| *role == "shell").unwrap().1;
     let port = listening_port(shell.id().unwrap()).await;
-    let mut stranger = ToolServiceClient::connect(format!("http://127.0.0.1:{port}")).await.unwrap();
+    let mut stranger =
+        ToolServiceClient::connect(format!("http://127.0.0.1:{port}")).await.unwrap();
     let refused = stranger.describe(DescribeRequest {}).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::Unauthenticated, "{refused}");
     cluster.stop_all().await;
@@ -158,7 +163,8 @@ async fn without_the_token_nobody_is_let_in() {
 #[tokio::test]
 async fn a_role_with_neither_token_nor_tls_refuses_tcp() {
     let callboard = Callboard::new();
-    let finished = callboard.run(&["serve", "shell", "--listen", "tcp:127.0.0.1:0"]).await.expect(2);
+    let finished =
+        callboard.run(&["serve", "shell", "--listen", "tcp:127.0.0.1:0"]).await.expect(2);
     assert!(finished.stderr.contains("token"), "{finished:?}");
     callboard.nothing_is_left().await;
 }

@@ -80,7 +80,8 @@ async fn sensitive_files_are_out_of_reach_on_every_path() {
     callboard.file("notes.md", "do ask\n");
     let stack = callboard.up(&[]).await;
     std::os::unix::fs::symlink(".env", callboard.workspace().join("innocent.txt")).unwrap();
-    std::fs::hard_link(callboard.workspace().join(".env"), callboard.workspace().join("hard.txt")).unwrap();
+    std::fs::hard_link(callboard.workspace().join(".env"), callboard.workspace().join("hard.txt"))
+        .unwrap();
     for (tool, arguments) in [
         ("read_file", json!({"path": ".env"})),
         ("read_file", json!({"path": "innocent.txt"})),
@@ -88,10 +89,22 @@ async fn sensitive_files_are_out_of_reach_on_every_path() {
         ("read_file", json!({"path": "keys/server.pem"})),
         ("read_file", json!({"path": "../ws/.env"})),
         ("search_text", json!({"pattern": "do-not"})),
-        ("run_command", json!({"command": "cat .env innocent.txt hard.txt keys/server.pem; cp .env x; cat x"})),
+        (
+            "run_command",
+            json!({"command": "cat .env innocent.txt hard.txt keys/server.pem; cp .env x; cat x"}),
+        ),
     ] {
         let called = callboard
-            .run(&["tools", "call", tool, "--approve", "*", "--json", "--args", &arguments.to_string()])
+            .run(&[
+                "tools",
+                "call",
+                tool,
+                "--approve",
+                "*",
+                "--json",
+                "--args",
+                &arguments.to_string(),
+            ])
             .await;
         let everything = format!("{}{}", called.stdout, called.stderr);
         assert!(!everything.contains("do-not-tell"), "{tool} {arguments}: {everything}");

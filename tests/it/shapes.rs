@@ -21,9 +21,26 @@ async fn the_documents_for_programs_have_their_shapes() {
     let stack = callboard.up(&[]).await;
 
     let run = callboard.run(&["ask", "--json", "What is 6 * 7?"]).await.expect(0).json();
-    has(&run, &["session", "run", "status", "answer", "model", "steps", "tool_calls", "usage", "trace_id", "duration_ms"]);
+    has(
+        &run,
+        &[
+            "session",
+            "run",
+            "status",
+            "answer",
+            "model",
+            "steps",
+            "tool_calls",
+            "usage",
+            "trace_id",
+            "duration_ms",
+        ],
+    );
     has(&run["usage"], &["input_tokens", "output_tokens"]);
-    has(&run["tool_calls"][0], &["call_id", "tool", "arguments", "status", "instance", "duration_ms"]);
+    has(
+        &run["tool_calls"][0],
+        &["call_id", "tool", "arguments", "status", "instance", "duration_ms"],
+    );
     assert!(run["tool_calls"][0]["arguments"].is_object());
     assert_eq!(run["trace_id"].as_str().unwrap().len(), 32);
 
@@ -32,21 +49,46 @@ async fn the_documents_for_programs_have_their_shapes() {
         .await
         .expect(0)
         .json();
-    has(&ok, &["call_id", "tool", "verdict", "status", "content", "structured", "failure", "attempts", "instance", "duration_ms"]);
-    assert_eq!((&ok["verdict"], &ok["status"], &ok["content"]), (&json!("allow"), &json!("ok"), &json!("0.3")));
-    assert_eq!((&ok["structured"]["value"], &ok["failure"], &ok["attempts"]), (&json!("0.3"), &Value::Null, &json!(1)));
+    has(
+        &ok,
+        &[
+            "call_id",
+            "tool",
+            "verdict",
+            "status",
+            "content",
+            "structured",
+            "failure",
+            "attempts",
+            "instance",
+            "duration_ms",
+        ],
+    );
+    assert_eq!(
+        (&ok["verdict"], &ok["status"], &ok["content"]),
+        (&json!("allow"), &json!("ok"), &json!("0.3"))
+    );
+    assert_eq!(
+        (&ok["structured"]["value"], &ok["failure"], &ok["attempts"]),
+        (&json!("0.3"), &Value::Null, &json!(1))
+    );
 
     let failed = callboard
         .run(&["tools", "call", "read_file", "--args", "{\"offset\":0,\"what\":1}", "--json"])
         .await
         .expect(1)
         .json();
-    assert_eq!((&failed["status"], &failed["failure"]["kind"]), (&json!("failed"), &json!("invalid_arguments")));
+    assert_eq!(
+        (&failed["status"], &failed["failure"]["kind"]),
+        (&json!("failed"), &json!("invalid_arguments"))
+    );
     let pointers: Vec<_> = failed["failure"]["violations"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| format!("{} {}", one["pointer"].as_str().unwrap(), one["message"].as_str().unwrap()))
+        .map(|one| {
+            format!("{} {}", one["pointer"].as_str().unwrap(), one["message"].as_str().unwrap())
+        })
         .collect();
     assert!(pointers.len() >= 3, "all violations at once: {pointers:?}");
 
@@ -60,10 +102,30 @@ async fn the_documents_for_programs_have_their_shapes() {
     let tools = callboard.run(&["tools", "list", "--json"]).await.expect(0).json();
     let tools = tools.as_array().unwrap();
     for tool in tools {
-        has(tool, &["name", "service", "team", "version", "description", "input_schema", "annotations", "instances"]);
+        has(
+            tool,
+            &[
+                "name",
+                "service",
+                "team",
+                "version",
+                "description",
+                "input_schema",
+                "annotations",
+                "instances",
+            ],
+        );
     }
     let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    for name in ["calculate", "read_file", "list_dir", "find_files", "write_file", "search_text", "run_command"] {
+    for name in [
+        "calculate",
+        "read_file",
+        "list_dir",
+        "find_files",
+        "write_file",
+        "search_text",
+        "run_command",
+    ] {
         assert!(names.contains(&name), "{name} is not offered: {names:?}");
     }
     assert_eq!(stack.stop().await, 0);
@@ -76,10 +138,14 @@ async fn arguments_come_from_a_file_or_standard_input_too() {
     let stack = callboard.up(&[]).await;
     let file = callboard.file("args.json", "{\"expression\": \"2^10\"}");
     let from_file = format!("@{}", file.display());
-    let called = callboard.run(&["tools", "call", "calculate", "--args", &from_file]).await.expect(0);
+    let called =
+        callboard.run(&["tools", "call", "calculate", "--args", &from_file]).await.expect(0);
     assert_eq!(called.stdout.trim(), "1024");
     let called = callboard
-        .run_with_input(&["tools", "call", "calculate", "--args", "-"], "{\"expression\": \"2^10\"}")
+        .run_with_input(
+            &["tools", "call", "calculate", "--args", "-"],
+            "{\"expression\": \"2^10\"}",
+        )
         .await
         .expect(0);
     assert_eq!(called.stdout.trim(), "1024");

@@ -13,7 +13,13 @@ const EMPTY_NAMES: [&str; 6] = ["utils", "helpers", "common", "types", "manager"
 
 /// Tool names that the orchestrator must not know.
 const TOOLS: [&str; 8] = [
-    "calculate", "read_file", "list_dir", "find_files", "write_file", "search_text", "run_command",
+    "calculate",
+    "read_file",
+    "list_dir",
+    "find_files",
+    "write_file",
+    "search_text",
+    "run_command",
     "callboard-shell",
 ];
 
@@ -105,9 +111,21 @@ fn files_have_names_that_say_something() {
 
 #[test]
 fn the_fold_is_pure() {
-    let forbidden =
-        ["tokio", "tonic", "std::time", "SystemTime", "Instant", "fastrand", "uuid::", "std::fs",
-         "std::env", "std::net", "reqwest", "tracing", "async "];
+    let forbidden = [
+        "tokio",
+        "tonic",
+        "std::time",
+        "SystemTime",
+        "Instant",
+        "fastrand",
+        "uuid::",
+        "std::fs",
+        "std::env",
+        "std::net",
+        "reqwest",
+        "tracing",
+        "async ",
+    ];
     let broken: Vec<_> = sources()
         .iter()
         .filter(|(path, _)| {
@@ -135,7 +153,10 @@ fn the_orchestrator_knows_no_tool_by_name() {
         .filter(|(path, _)| path.starts_with("orchestrator/src/") && !may(path) && !is_test(path))
         .flat_map(|(path, text)| {
             let code = without_tests(text);
-            TOOLS.iter().filter(|tool| code.contains(*tool)).map(|tool| format!("{path}: {tool}"))
+            TOOLS
+                .iter()
+                .filter(|tool| code.contains(*tool))
+                .map(|tool| format!("{path}: {tool}"))
                 .collect::<Vec<_>>()
         })
         .collect();
@@ -168,7 +189,10 @@ fn the_planner_holds_no_answer() {
         .filter(|(path, _)| path.starts_with("orchestrator/src/model/offline") && !is_test(path))
         .flat_map(|(path, text)| {
             let code = without_tests(text);
-            known.iter().filter(|word| code.contains(*word)).map(|word| format!("{path}: {word}"))
+            known
+                .iter()
+                .filter(|word| code.contains(*word))
+                .map(|word| format!("{path}: {word}"))
                 .collect::<Vec<_>>()
         })
         .collect();

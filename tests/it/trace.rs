@@ -11,7 +11,8 @@ async fn a_run_is_one_trace_over_its_processes_and_no_span_is_lost() {
     let run = callboard.run(&["ask", "--json", "What is 6 * 7?"]).await.expect(0).json();
     callboard.nothing_is_left().await;
     let trace = run["trace_id"].as_str().unwrap().to_owned();
-    let spans: Vec<Span> = collector.spans().into_iter().filter(|span| span.trace == trace).collect();
+    let spans: Vec<Span> =
+        collector.spans().into_iter().filter(|span| span.trace == trace).collect();
     check(&spans, &run);
 }
 
@@ -22,7 +23,8 @@ pub(crate) fn check(spans: &[Span], run: &serde_json::Value) {
     let pids: HashSet<_> = spans.iter().map(|span| span.pid.as_str()).collect();
     assert!(pids.len() >= 3, "gateway, orchestrator and tool service: {spans:#?}");
     let parent = |span: &Span| by_id.get(span.parent.as_str()).map(|parent| parent.name.clone());
-    let of_name = |start: &str| spans.iter().filter(|span| span.name.starts_with(start)).collect::<Vec<_>>();
+    let of_name =
+        |start: &str| spans.iter().filter(|span| span.name.starts_with(start)).collect::<Vec<_>>();
 
     let agents = of_name("invoke_agent");
     assert_eq!(agents.len(), 1, "{names:?}");
@@ -76,7 +78,10 @@ async fn a_trace_that_a_client_began_goes_on() {
         let all = collector.spans().into_iter();
         all.filter(|span| span.trace == "4bf92f3577b34da6a3ce929d0e0e4736").collect::<Vec<_>>()
     };
-    eventually("spans arrive", || of_trace().iter().any(|span| span.name.starts_with("execute_tool"))).await;
+    eventually("spans arrive", || {
+        of_trace().iter().any(|span| span.name.starts_with("execute_tool"))
+    })
+    .await;
     let spans = of_trace();
     let roots: Vec<_> = spans.iter().filter(|span| span.parent == "00f067aa0ba902b7").collect();
     assert_eq!(roots.len(), 1, "the gateway's span is the client's child: {spans:#?}");

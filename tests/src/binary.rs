@@ -69,7 +69,9 @@ impl Callboard {
         let workspace = home.path().join("ws");
         std::fs::create_dir(&workspace).unwrap();
         let mut environment = BTreeMap::new();
-        for (name, folder) in [("HOME", "home"), ("XDG_STATE_HOME", "state"), ("XDG_RUNTIME_DIR", "run")] {
+        for (name, folder) in
+            [("HOME", "home"), ("XDG_STATE_HOME", "state"), ("XDG_RUNTIME_DIR", "run")]
+        {
             let path = home.path().join(folder);
             std::fs::create_dir(&path).unwrap();
             set_mode(&path, 0o700);
@@ -141,7 +143,12 @@ impl Callboard {
 
     /// Runs a command on a terminal (a pseudo-terminal made by `script`), typing `keys` when
     /// `prompt` has appeared. Gives the exit code and everything on the screen.
-    pub async fn run_on_terminal(&self, arguments: &[&str], prompt: &str, keys: &str) -> (i32, String) {
+    pub async fn run_on_terminal(
+        &self,
+        arguments: &[&str],
+        prompt: &str,
+        keys: &str,
+    ) -> (i32, String) {
         let quoted: Vec<String> =
             arguments.iter().map(|a| format!("'{}'", a.replace('\'', r"'\''"))).collect();
         let line = format!("{} {}", path().display(), quoted.join(" "));
@@ -224,7 +231,8 @@ impl Stack {
     pub async fn stop(mut self) -> i32 {
         let pid = rustix::process::Pid::from_raw(self.child.id().unwrap().cast_signed()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-        let status = tokio::time::timeout(LIMIT, self.child.wait()).await.expect("`up` ends").unwrap();
+        let status =
+            tokio::time::timeout(LIMIT, self.child.wait()).await.expect("`up` ends").unwrap();
         status.code().unwrap_or(-1)
     }
 

@@ -23,7 +23,8 @@ impl Etcd {
     pub async fn start() -> Self {
         let data = TempDir::new().unwrap();
         let (client, peer) = (free_port(), free_port());
-        let (url, peer) = (format!("http://127.0.0.1:{client}"), format!("http://127.0.0.1:{peer}"));
+        let (url, peer) =
+            (format!("http://127.0.0.1:{client}"), format!("http://127.0.0.1:{peer}"));
         let child = Command::new("etcd")
             .args(["--name", "test", "--data-dir"])
             .arg(data.path())

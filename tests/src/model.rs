@@ -217,7 +217,8 @@ fn call_chunks(n: usize, text: &str, calls: &[(String, String)]) -> Vec<String> 
         .collect();
     let longest = pieces.iter().map(Vec::len).max().unwrap_or(0);
     for nth in 0..longest {
-        for (index, piece) in pieces.iter().enumerate().filter_map(|(i, p)| Some((i, p.get(nth)?))) {
+        for (index, piece) in pieces.iter().enumerate().filter_map(|(i, p)| Some((i, p.get(nth)?)))
+        {
             let call = json!({"index": index, "function": {"arguments": piece}});
             events.push(chunk(&json!({"tool_calls": [call]}), None));
         }
@@ -226,4 +227,3 @@ fn call_chunks(n: usize, text: &str, calls: &[(String, String)]) -> Vec<String> 
     events.push(usage());
     events
 }
-

@@ -66,7 +66,8 @@ impl Contestant {
             .env("OPENAI_API_KEY", "none")
             .env("OPENAI_BASE_URL", &format!("http://{}/v1", model.address));
         let state: PathBuf = std::path::absolute(state).unwrap();
-        let state = state.join(format!("callboard-bench-{}", callboard.home().file_name().unwrap().display()));
+        let state = state
+            .join(format!("callboard-bench-{}", callboard.home().file_name().unwrap().display()));
         let stack = callboard.up(&["--state", &state.display().to_string()]).await;
         Self {
             name,
@@ -85,8 +86,10 @@ impl Contestant {
         if let Processes::Callboard(callboard, _) = &self.processes {
             println!("\nresident after the load, {}", self.name);
             for (pid, command) in processes_of(callboard.home()) {
-                let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-                let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or_default();
+                let status =
+                    std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+                let line =
+                    status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or_default();
                 println!("  {line}  {}", command.split("serve ").nth(1).unwrap_or(&command));
             }
         }
@@ -110,7 +113,8 @@ impl Contestant {
 
 fn cpu_seconds(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let fields: Vec<&str> =
+        stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let ticks = |n: usize| fields.get(n).and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0);
     // utime and stime: fields 14 and 15 of proc(5), here counted after the name.
     (ticks(11) + ticks(12)) / TICKS

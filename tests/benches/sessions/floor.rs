@@ -1,9 +1,7 @@
 //! The floor: one HTTP front that asks the model and calls the tool by hand, and nothing else.
 
 use axum::{Json, Router, extract::State, routing::post};
-use callboard_proto::tool::{
-    PreflightRequest, ToolCall, tool_service_client::ToolServiceClient,
-};
+use callboard_proto::tool::{PreflightRequest, ToolCall, tool_service_client::ToolServiceClient};
 use serde_json::{Value, json};
 use tonic::transport::{Channel, Endpoint};
 

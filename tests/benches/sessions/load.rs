@@ -23,10 +23,14 @@ pub async fn run(contestant: &Contestant, concurrency: usize, sessions: usize) -
     let left = Arc::new(AtomicUsize::new(sessions));
     let (cpu, since) = (contestant.cpu_seconds(), Instant::now());
     let clients = (0..concurrency).map(|_| {
-        let (left, http, url) = (Arc::clone(&left), contestant.http.clone(), contestant.url.clone());
+        let (left, http, url) =
+            (Arc::clone(&left), contestant.http.clone(), contestant.url.clone());
         tokio::spawn(async move {
             let mut times = Vec::new();
-            while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_ok() {
+            while left
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1))
+                .is_ok()
+            {
                 let since = Instant::now();
                 let body = json!({"input": "work", "wait": true});
                 let answer = http.post(&url).json(&body).send().await.unwrap();

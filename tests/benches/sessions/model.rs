@@ -15,7 +15,8 @@ pub async fn serve() {
 async fn answer(Json(body): Json<Value>) -> Response {
     let made = body["messages"].as_array().unwrap().iter().filter(|m| m["role"] == "tool").count();
     let message = if made < CALLS {
-        let function = json!({"name": "calculate", "arguments": format!("{{\"expression\":\"{made}+1\"}}")});
+        let function =
+            json!({"name": "calculate", "arguments": format!("{{\"expression\":\"{made}+1\"}}")});
         json!({
             "role": "assistant", "content": null,
             "tool_calls": [{"index": 0, "id": format!("c{made}"), "type": "function", "function": function}],
@@ -25,11 +26,15 @@ async fn answer(Json(body): Json<Value>) -> Response {
     };
     let finish = if made < CALLS { "tool_calls" } else { "stop" };
     if body["stream"] != true {
-        return Json(json!({"choices": [{"index": 0, "message": message, "finish_reason": finish}]}))
-            .into_response();
+        return Json(
+            json!({"choices": [{"index": 0, "message": message, "finish_reason": finish}]}),
+        )
+        .into_response();
     }
-    let delta = json!({"model": "m", "choices": [{"index": 0, "delta": message, "finish_reason": null}]});
-    let end = json!({"model": "m", "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]});
+    let delta =
+        json!({"model": "m", "choices": [{"index": 0, "delta": message, "finish_reason": null}]});
+    let end =
+        json!({"model": "m", "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]});
     let stream = format!("data: {delta}\n\ndata: {end}\n\ndata: [DONE]\n\n");
     ([("content-type", "text/event-stream")], stream).into_response()
 }
