@@ -278,7 +278,7 @@ impl Lexer {
         };
         match symbol {
             Symbol::Open => {
-                let is_call = matches!(self.tokens.last(), Some(Token { kind: Kind::Name(_), .. }));
+                let is_call = self.calls();
                 self.brackets.push(if is_call { Bracket::Values } else { Bracket::Group });
             }
             Symbol::OpenList => self.brackets.push(Bracket::Values),
@@ -289,6 +289,23 @@ impl Lexer {
         }
         self.next += length;
         Ok(symbol)
+    }
+
+    /// Whether a bracket here opens the values of a call; `7 mod (...)` is none.
+    fn calls(&self) -> bool {
+        let is_value = |token: &Token| match token.kind {
+            Kind::Number(_) | Kind::Name(_) | Kind::Superscript(_) => true,
+            Kind::Symbol(symbol) => {
+                matches!(symbol, Symbol::Close | Symbol::CloseList | Symbol::Bang | Symbol::Percent)
+            }
+        };
+        match self.tokens.as_slice() {
+            [.., before, Token { kind: Kind::Name(name), .. }] if name == "mod" => {
+                !is_value(before)
+            }
+            [.., Token { kind: Kind::Name(_), .. }] => true,
+            _ => false,
+        }
     }
 
     fn unknown(&self, character: char) -> Fault {

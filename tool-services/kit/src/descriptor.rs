@@ -15,6 +15,8 @@ use crate::{About, Effect, Service, convert, judge::hex, served::Served};
 const NAME: usize = 64;
 /// Longest description in bytes.
 const DESCRIPTION: usize = 4 * 1024;
+/// Most characters of a result that a model sees at once.
+const RESULT: u32 = 16_000;
 /// Largest schema in bytes, in nodes and in depth.
 const SCHEMA: (usize, usize, usize) = (64 * 1024, 512, 32);
 
@@ -205,6 +207,12 @@ fn check_behaviour(about: &About) -> Result<(), String> {
     }
     if let Some(effect) = about.removable.iter().find(|effect| !about.effects.contains(effect)) {
         return Err(format!("can do without `{}` but does not have it", effect.name()));
+    }
+    if about.result_chars > RESULT {
+        return Err(format!(
+            "wants to show {} characters of a result, the limit is {RESULT}",
+            about.result_chars
+        ));
     }
     let millis = about.timeout.as_millis();
     if millis == 0 || millis > u128::from(u32::MAX) {

@@ -66,6 +66,8 @@ fn a_comma_separates_inside_a_call_and_groups_elsewhere() {
         ("max(1,200)", "max Open 1 Comma 200 Close"),
         ("[1,200]", "OpenList 1 Comma 200 CloseList"),
         ("max((1,200), 3)", "max Open Open 1200 Close Comma 3 Close"),
+        ("7 mod (1,200)", "7 mod Open 1200 Close"),
+        ("mod(1,200)", "mod Open 1 Comma 200 Close"),
         ("max(1,2) + 1,200", "max Open 1 Comma 2 Close Plus 1200"),
     ] {
         assert_eq!(shown(expression), expected, "{expression}");
@@ -84,8 +86,8 @@ fn a_comma_separates_inside_a_call_and_groups_elsewhere() {
     }
     let separates = "Inside the brackets of a call a comma separates values: \
         write the number without commas.";
-    let expected = (separates.to_owned(), 23..27);
-    assert_eq!(fault("pmt(0.045/12, 240, 1,200,000)").0, expected.0);
+    let expected = (separates.to_owned(), 24..28);
+    assert_eq!(fault("pmt(0.045/12, 240, 1,200,000)"), expected);
 }
 
 #[test]

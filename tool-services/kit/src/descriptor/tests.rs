@@ -70,6 +70,7 @@ fn a_tool_is_described_as_it_says() {
         .removable(&[Effect::Network])
         .asks()
         .affinity_session()
+        .result_chars(16_000)
         .timeout(Duration::from_millis(1500))
         .cost(Cost::Moderate)
         .output::<Found>();
@@ -108,6 +109,7 @@ fn a_tool_is_described_as_it_says() {
     assert_eq!(tool.affinity(), wire::Affinity::Session);
     assert_eq!(tool.preflight(), wire::PreflightMode::Arguments);
     assert_eq!((tool.default_timeout_ms, tool.cost()), (1500, wire::CostClass::Moderate));
+    assert_eq!(tool.result_chars, 16_000);
     assert_eq!(tool.effects, [1, 4]);
     assert_eq!(tool.removable_effects, [4]);
     assert_eq!(tool.examples.len(), 2);
@@ -172,6 +174,10 @@ fn a_badly_described_tool_is_refused_with_what_is_wrong() {
         (
             named("t").removable(&[Effect::Network]),
             "tool t: can do without `network` but does not have it",
+        ),
+        (
+            named("t").result_chars(16_001),
+            "tool t: wants to show 16001 characters of a result, the limit is 16000",
         ),
         (named("t").timeout(Duration::ZERO), "tool t: the timeout must be 1 ms to 49 days"),
         (
