@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value};
 
+use super::failure::Kind;
 use super::schema::{self, Schema};
 use crate::run::event::Violation;
 
@@ -33,6 +34,8 @@ pub struct Prepared {
 /// Arguments that do not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
+    /// What kind of misfit.
+    pub kind: Kind,
     /// One sentence.
     pub message: String,
     /// Everything that is wrong, with what would be right.
@@ -56,7 +59,7 @@ pub fn prepare(raw: &str, schema: &Schema) -> Result<Prepared, Misfit> {
     }
     let violations = violations::all(&value, schema);
     if !violations.is_empty() {
-        return Err(Misfit { message: summary(&violations), violations });
+        return Err(misfit(summary(&violations), violations));
     }
     let text = if is_verbatim && repairs.len() == before {
         // Numbers keep the digits that were written.
@@ -76,7 +79,7 @@ fn read(raw: &str, schema: &Schema, repairs: &mut Vec<String>) -> Result<(Value,
         if has_required_keys(&schema.root) {
             let value = Value::Object(Map::new());
             let violations = violations::all(&value, schema);
-            return Err(Misfit { message: "there are no arguments".to_owned(), violations });
+            return Err(misfit("there are no arguments".to_owned(), violations));
         }
         return Ok((Value::Object(Map::new()), false));
     }
@@ -105,7 +108,8 @@ fn has_required_keys(root: &Value) -> bool {
 }
 
 fn too_large(bytes: usize) -> Misfit {
-    whole(format!("{bytes} bytes of arguments; at most {MAX_BYTES} are allowed"))
+    let words = format!("{bytes} bytes of arguments; at most {MAX_BYTES} are allowed");
+    Misfit { kind: Kind::TooLarge, ..whole(words) }
 }
 
 fn not_an_object(value: &Value) -> Misfit {
@@ -115,7 +119,11 @@ fn not_an_object(value: &Value) -> Misfit {
 /// Something wrong with the whole.
 fn whole(message: String) -> Misfit {
     let violations = vec![Violation { pointer: String::new(), message: message.clone() }];
-    Misfit { message, violations }
+    misfit(message, violations)
+}
+
+fn misfit(message: String, violations: Vec<Violation>) -> Misfit {
+    Misfit { kind: Kind::InvalidArguments, message, violations }
 }
 
 fn summary(violations: &[Violation]) -> String {

@@ -1,8 +1,8 @@
-//! [7] The attempts of a call: pick, record, send, decide. The only place that records attempts and
+//! \[7\] The attempts of a call: pick, record, send, decide. The only place that records attempts and
 //! sends calls.
 //!
 //! Decisions are made elsewhere, by pure functions: `pick`, `retry`, `eject`. What a lost answer
-//! came to is asked first (attach) and never guessed. The other end is [8],
+//! came to is asked first (attach) and never guessed. The other end is \[8\],
 //! `tool-services/kit/src/server.rs`; how an ending is worded is next: `settle`.
 
 use std::sync::Arc;
@@ -16,11 +16,12 @@ use super::deadline::Deadline;
 use super::failure::{Failure, Kind};
 use super::outcome::{Ending, Output};
 use super::record::{Abandoned, Progress, Recorder};
-use super::retry::{self, AttemptError, Budgets, Decision, Lost, decide};
+use super::retry::{self, AttemptError, Budgets, Decision, decide};
 use super::{CallContext, Runnable};
 use crate::catalog::{Catalog, Instance};
 use crate::run::event::{AttemptEnded, AttemptStarted, AttemptStatus, Class, Event};
 
+mod attach;
 pub(super) mod chooser;
 pub(super) mod classify;
 mod place;
@@ -129,33 +130,6 @@ impl Attempts {
         }
     }
 
-    /// Asks what became of an attempt, once, and starts nothing.
-    pub(super) async fn attach_only(
-        &self,
-        job: Job<'_>,
-        attempt: &AttemptStarted,
-    ) -> Result<Made, Abandoned> {
-        let mut tally = Tally::new(job.call.attempts, self.bound);
-        let open = Open { started: attempt.clone(), sent_ms: job.context.now_ms };
-        let (ending, status, detail) = match self.attach(job, &mut tally, &open).await {
-            Ok(output) => (Ending::Done(output), AttemptStatus::Answered, String::new()),
-            Err(Classified { error: AttemptError::Fenced, .. }) => return Err(Abandoned::Fenced),
-            Err(Classified { error, detail, .. }) => {
-                let ending = match &error {
-                    AttemptError::Failed(failure) => Ending::Failed(failure.clone()),
-                    AttemptError::UnknownCall => Ending::Failed(Failure::new(
-                        Kind::Cancelled,
-                        "the call was cancelled before it began",
-                    )),
-                    _ => Ending::Unknown { started_ms: open.sent_ms },
-                };
-                (ending, error.status(), detail)
-            }
-        };
-        job.end(&open, status, detail).await?;
-        Ok(Made { ending, attempts: tally.made })
-    }
-
     /// Picks an instance, records the attempt, sends it.
     async fn start(
         &self,
@@ -204,37 +178,6 @@ impl Attempts {
             }),
         };
         Ok(Started::Sent(open, answer))
-    }
-
-    /// Asks the place that an attempt went to, or one with the same store, what became of it.
-    async fn attach(
-        &self,
-        job: Job<'_>,
-        tally: &mut Tally,
-        open: &Open,
-    ) -> Result<Output, Classified> {
-        tally.attaches += 1;
-        let lost = |lost, detail: &str| {
-            Err(Classified {
-                error: AttemptError::Unanswered(lost),
-                pushback: Pushback::None,
-                detail: detail.to_owned(),
-            })
-        };
-        let Some(instance) = place::of(&self.catalog.snapshot(), job, &open.started) else {
-            return lost(Lost::Gone, "nobody is left who knows the call");
-        };
-        let Some(timeout) = job.deadline.left(Instant::now()) else {
-            return lost(Lost::TimedOut, "no time is left to ask what became of it");
-        };
-        let sending = Sending::new(job, &open.started, &instance, InvokeMode::Attach);
-        match trace::send(job, &open.started, sending.within(timeout)).await {
-            // The question was not heard or not answered, which says nothing about the call.
-            Err(classified) if !classified.error.tells_of_the_call() => {
-                lost(Lost::Gone, &classified.detail)
-            }
-            answer => answer,
-        }
     }
 
     /// After an attempt that gave no success: what the table says, within the bounds of the call.
@@ -292,14 +235,6 @@ impl Attempts {
             sleep_until(at).await;
         }
         Ok(step)
-    }
-
-    /// Where outcomes are kept in a store, whoever starts next over it knows what became of the
-    /// call: it is given a moment to come.
-    async fn wait_for_heir(&self, job: Job<'_>, open: &Open) {
-        if !open.started.store.is_empty() {
-            self.wait_for_instance(job, Some(open), None).await;
-        }
     }
 
     /// The instance for an attempt; waits a moment for one where none can take it now.

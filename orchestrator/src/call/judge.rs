@@ -129,6 +129,6 @@ fn unresolved(error: &Unresolved) -> Failure {
 fn misfits(tool: &str, misfit: Misfit) -> Failure {
     Failure {
         violations: misfit.violations,
-        ..Failure::new(Kind::InvalidArguments, format!("`{tool}` was not run: {}", misfit.message))
+        ..Failure::new(misfit.kind, format!("`{tool}` was not run: {}", misfit.message))
     }
 }

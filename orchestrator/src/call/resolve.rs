@@ -173,15 +173,15 @@ mod tests {
     #[test]
     fn one_reading_of_a_prefix_that_was_dropped_or_added_is_taken_and_told() {
         let tools =
-            snapshot(&[("files", "files__read"), ("web", "web-fetch"), ("calc", "calculate")]);
+            snapshot(&[("files", "files__read"), ("web", "web-fetch"), ("calc", "compute")]);
         for (name, tool) in [
             ("read", "files__read"),
             ("fetch", "web-fetch"),
-            ("calc.calculate", "calculate"),
-            ("functions.calculate", "calculate"),
-            ("calc__calculate", "calculate"),
-            ("calc:calculate", "calculate"),
-            ("Calculate", "calculate"),
+            ("calc.compute", "compute"),
+            ("functions.compute", "compute"),
+            ("calc__compute", "compute"),
+            ("calc:compute", "compute"),
+            ("Compute", "compute"),
             ("FILES__READ", "files__read"),
         ] {
             assert_eq!(resolved(name, &tools), Ok((tool.into(), true)), "{name}");
@@ -201,16 +201,16 @@ mod tests {
 
     #[test]
     fn an_unknown_name_lists_the_nearest() {
-        let tools = snapshot(&[("files", "read_file"), ("files", "write_file"), ("shell", "run")]);
+        let tools = snapshot(&[("files", "view_file"), ("files", "edit_file"), ("shell", "run")]);
         for (name, first) in [
-            ("raed_file", Some("read_file")),
-            ("open_file", Some("read_file")),
-            ("read", Some("read_file")),
+            ("veiw_file", Some("view_file")),
+            ("open_file", Some("view_file")),
+            ("view", Some("view_file")),
             ("zzz", None),
             ("", None),
-            ("file", Some("read_file")),
+            ("file", Some("edit_file")),
             // Another service's prefix is no reading.
-            ("shell.read_file", Some("read_file")),
+            ("shell.view_file", Some("view_file")),
         ] {
             let Err(Unresolved::Unknown { near, .. }) = resolve(name, "team", &tools) else {
                 panic!("{name} was found")
@@ -244,15 +244,15 @@ mod tests {
 
     #[test]
     fn a_tool_that_is_withheld_says_why() {
-        let mut tool = sample::tool("files", "read_file");
+        let mut tool = sample::tool("files", "view_file");
         tool.withheld = "its schema is no JSON".into();
-        let error = resolve("read_file", "team", &Snapshot::of([tool])).unwrap_err();
-        assert_eq!(error.to_string(), "`read_file` cannot be called now: its schema is no JSON");
+        let error = resolve("view_file", "team", &Snapshot::of([tool])).unwrap_err();
+        assert_eq!(error.to_string(), "`view_file` cannot be called now: its schema is no JSON");
     }
 
     #[test]
     fn a_name_of_any_size_gives_a_short_error() {
-        let tools = snapshot(&[("files", "read_file")]);
+        let tools = snapshot(&[("files", "view_file")]);
         let error = resolve(&"x\u{7}".repeat(100_000), "team", &tools).unwrap_err().to_string();
         assert!(error.len() < 200, "{}", error.len());
     }

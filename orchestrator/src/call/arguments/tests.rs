@@ -163,6 +163,7 @@ fn depth_and_size_are_bounded_before_anything_recurses() {
     let large = format!("{{\"a\":\"{}\"}}", "x".repeat(MAX_BYTES));
     let misfit = prepare(&large, &anything()).expect_err("too large");
     assert!(misfit.message.contains("1048576"), "{}", misfit.message);
+    assert_eq!(misfit.kind, Kind::TooLarge);
 }
 
 #[test]

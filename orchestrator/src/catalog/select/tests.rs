@@ -13,15 +13,19 @@ fn tool(name: &str, description: &str, example: &str) -> Tool {
 /// Five tools that people know, and twenty that nobody asks for.
 fn catalog() -> Snapshot {
     let mut tools = vec![
-        tool("calculate", "Evaluates arithmetic. 计算数学表达式。", "What is 12 * 7?"),
-        tool("read_file", "Reads a text file of the workspace. 读取文件内容。", "Show me notes.md"),
-        tool("list_dir", "Lists the entries of a folder. 列出目录。", "Which is the newest file?"),
+        tool("compute", "Evaluates arithmetic. 计算数学表达式。", "What is 12 * 7?"),
+        tool("open_text", "Reads a text file of the workspace. 读取文件内容。", "Show me notes.md"),
         tool(
-            "search_text",
+            "list_folder",
+            "Lists the entries of a folder. 列出目录。",
+            "Which is the newest file?",
+        ),
+        tool(
+            "seek_text",
             "Searches text in all files. 搜索文本。",
             "Where is 'fencing' mentioned?",
         ),
-        tool("run_command", "Runs a shell command. 运行命令。", "Run: uname -s"),
+        tool("run_line", "Runs a shell command. 运行命令。", "Run: uname -s"),
     ];
     tools.extend(
         (0..20).map(|n| tool(&format!("zz_{n:02}"), "Nothing that anybody wants.", "Never")),
@@ -48,13 +52,13 @@ fn a_small_catalog_is_offered_whole_and_nothing_is_there_to_find() {
 fn the_best_matches_of_a_large_catalog_are_offered_in_the_order_of_their_names() {
     let catalog = catalog();
     for (task, wanted) in [
-        ("What is (12000 * 0.045) / 12? Evaluate the arithmetic.", "calculate"),
-        ("帮我计算一下表达式", "calculate"),
-        ("Please read the file notes.md", "read_file"),
-        ("读取文件", "read_file"),
-        ("search for the text 'epoch'", "search_text"),
-        ("搜索文本", "search_text"),
-        ("run the shell command ls", "run_command"),
+        ("What is (12000 * 0.045) / 12? Evaluate the arithmetic.", "compute"),
+        ("帮我计算一下表达式", "compute"),
+        ("Please read the file notes.md", "open_text"),
+        ("读取文件", "open_text"),
+        ("search for the text 'epoch'", "seek_text"),
+        ("搜索文本", "seek_text"),
+        ("run the shell command ls", "run_line"),
     ] {
         let offered = catalog.select("team", task, &[], 4);
         assert_eq!(offered.len(), 4);
@@ -72,7 +76,7 @@ fn tools_used_in_the_run_stay_before_the_best_matches() {
     let offered = catalog.select("team", "read the file", &used, 5);
     let names = names(&offered);
     assert!(names.contains(&"zz_03") && names.contains(&"zz_17"), "{names:?}");
-    assert!(names.contains(&"read_file"), "{names:?}");
+    assert!(names.contains(&"open_text"), "{names:?}");
     assert_eq!(names.len(), 5);
     // More were used than fit: the latest ones stay.
     let used: Vec<String> = (0..20).map(|n| format!("zz_{n:02}")).collect();
@@ -102,25 +106,25 @@ fn the_choice_is_the_same_each_time() {
 fn what_a_tool_is_not_for_attracts_nobody() {
     let tools = Snapshot::of([
         tool(
-            "calculate",
+            "compute",
             "Evaluates arithmetic.\nNot for: reading files.\nAsked for as: sum",
             "12 * 7",
         ),
-        tool("write_file", "Writes a file. Not for reading. Creates folders.", "Save it"),
-        tool("read_file", "Reads a file.", "Show it"),
+        tool("save_text", "Writes a file. Not for reading. Creates folders.", "Save it"),
+        tool("open_text", "Reads a file.", "Show it"),
     ]);
     let found = |query: &str| names(&tools.search("team", query, 8)).join(" ");
     assert_eq!(found("reading"), "");
-    assert_eq!(found("reads"), "read_file");
-    assert_eq!(found("folder"), "write_file", "what follows counts again");
-    assert_eq!(found("sum"), "calculate");
+    assert_eq!(found("reads"), "open_text");
+    assert_eq!(found("folder"), "save_text", "what follows counts again");
+    assert_eq!(found("sum"), "compute");
 }
 
 #[test]
 fn a_search_gives_only_what_matches_and_nothing_of_our_own() {
     let catalog = catalog();
     let found = catalog.search("team", "find tools that read a file", 8);
-    assert_eq!(names(&found)[0], "read_file");
+    assert_eq!(names(&found)[0], "open_text");
     assert!(names(&found).iter().all(|name| !name.starts_with("zz_") && *name != "find_tools"));
     assert!(catalog.search("team", "qwertz", 8).is_empty());
     assert!(catalog.search("another", "read a file", 8).is_empty(), "another team's tools");

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use callboard_proto::tool::InvokeMode;
+use futures_util::StreamExt as _;
 
 use super::*;
 use crate::call::testing::{Ran, Scripted};
@@ -61,11 +62,16 @@ async fn ran(tool: &str, seed: u64) -> (Ran, usize) {
     (ran, effects)
 }
 
+/// Many of them, some at once.
+async fn all(tool: &'static str, count: u64) -> Vec<(u64, (Ran, usize))> {
+    let runs = (0..count).map(|seed| async move { (seed, ran(tool, seed).await) });
+    futures_util::stream::iter(runs).buffer_unordered(8).collect().await
+}
+
 #[tokio::test]
 async fn a_change_takes_effect_at_most_once_and_is_told_truly() {
     let mut statuses: HashMap<String, usize> = HashMap::new();
-    for seed in 0..60 {
-        let (ran, effects) = ran("write", seed).await;
+    for (seed, (ran, effects)) in all("write", 60).await {
         let settled = ran.settled();
         *statuses.entry(format!("{:?}", settled.status)).or_default() += 1;
         assert!(effects <= 1, "seed {seed}: {effects} effects, {:?}", ran.lines());
@@ -84,8 +90,7 @@ async fn a_change_takes_effect_at_most_once_and_is_told_truly() {
 #[tokio::test]
 async fn what_may_be_repeated_ends_well_more_often_and_never_lies() {
     let mut done = 0;
-    for seed in 0..24 {
-        let (ran, effects) = ran("repeat", seed).await;
+    for (seed, (ran, effects)) in all("repeat", 24).await {
         match ran.settled().status {
             CallStatus::Ok => done += 1,
             CallStatus::Failed => assert_eq!(effects, 0, "seed {seed}: {:?}", ran.lines()),
