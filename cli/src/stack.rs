@@ -9,6 +9,7 @@ pub(crate) mod hello;
 pub(crate) mod lock;
 mod role;
 mod restart;
+mod offered;
 mod control;
 mod supervisor;
 mod drain;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use callboard_discovery::{Address, Discovery, LiveSet, State};
+use callboard_discovery::{Address, Discovery, LiveSet, Role, State};
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -20,6 +20,7 @@ use tracing::{info, warn};
 use super::control::{ClientEvent, Clients};
 use super::hello::{Answer, Failed, Hello};
 use super::lock::Lock;
+use super::offered;
 use super::order::{Order, Report, RoleName};
 use super::restart::Restarts;
 use super::role::{Launcher, RoleEvent, Running};
@@ -134,24 +135,36 @@ impl Supervisor {
         Ok(stack)
     }
 
-    /// Waits until every role is registered and serving, and tells the clients.
+    /// Waits until every role is registered and serving and its tools can be called, and tells the
+    /// clients.
     ///
     /// # Errors
     /// When a role ends instead, or takes too long; the clients were told and all roles are gone.
     pub(crate) async fn until_ready(&mut self) -> anyhow::Result<Option<&Hello>> {
         let deadline = Instant::now() + START_LIMIT;
-        while !self.is_complete() {
+        let mut offered = None;
+        loop {
+            if offered.is_none() && self.is_complete() {
+                let services = offered::by_all(self.hello.gateway.clone(), self.services());
+                offered = Some(Box::pin(services));
+            }
             tokio::select! {
+                () = async { match &mut offered {
+                    Some(offered) => offered.await,
+                    None => std::future::pending().await,
+                } } => break,
                 turn = self.turn() => match turn {
                     Ok(Turn::GoOn) => {}
                     Ok(Turn::End) => return Ok(None),
                     Err(error) => return Err(self.fail(error).await),
                 },
                 () = sleep_until(deadline) => {
+                    let missing = self.missing();
+                    let what = if missing.is_empty() { vec!["their tools"] } else { missing };
                     let error = anyhow::anyhow!(
                         "not ready after {} s; still missing: {} (logs: {})",
                         START_LIMIT.as_secs(),
-                        self.missing().join(", "),
+                        what.join(", "),
                         self.launcher.state.join("logs").display()
                     );
                     return Err(self.fail(error).await);
@@ -287,6 +300,15 @@ impl Supervisor {
     fn is_complete(&self) -> bool {
         let wants_http = self.orders.values().any(|order| order.http.is_some());
         (!wants_http || self.hello.http.is_some()) && self.missing().is_empty()
+    }
+
+    /// The instances that offer tools.
+    fn services(&self) -> BTreeSet<String> {
+        let pids: BTreeSet<u32> = self.roles.values().map(|running| running.pid).collect();
+        let live = self.live.borrow();
+        let services = live.instances.values().filter(|instance| instance.role == Role::Tool);
+        let ours = services.filter(|instance| pids.contains(&instance.pid));
+        ours.map(|instance| instance.id.to_string()).collect()
     }
 
     /// The roles that are not serving yet.
