@@ -137,12 +137,21 @@ fn near(plain: &str, tools: &[Arc<Tool>]) -> Vec<String> {
     scored.into_iter().map(|(.., name)| name.to_owned()).collect()
 }
 
-/// A slip of the keyboard, or a word of the name.
+/// A slip of the keyboard, or words of the name.
 fn likeness(plain: &str, name: &str) -> f64 {
-    let is_word = |c: char| !c.is_alphanumeric();
-    let shares = plain.split(is_word).any(|word| word.len() > 2 && name.contains(word));
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2);
+        words.map(ToOwned::to_owned).collect()
+    };
+    let (written, known) = (words(plain), words(name));
+    let shared = known.iter().filter(|word| written.contains(word)).count();
     let alike = strsim::normalized_damerau_levenshtein(plain, name);
-    if shares { alike.max(LIKENESS) } else { alike }
+    if shared == 0 {
+        return alike;
+    }
+    let share = f64::from(u32::try_from(shared).unwrap_or(0))
+        / f64::from(u32::try_from(known.len()).unwrap_or(u32::MAX));
+    alike.max(LIKENESS + (1.0 - LIKENESS) * share * 0.9)
 }
 
 fn clip(name: &str) -> String {
@@ -204,7 +213,7 @@ mod tests {
         let tools = snapshot(&[("files", "view_file"), ("files", "edit_file"), ("shell", "run")]);
         for (name, first) in [
             ("veiw_file", Some("view_file")),
-            ("open_file", Some("view_file")),
+            ("open_file", Some("edit_file")),
             ("view", Some("view_file")),
             ("zzz", None),
             ("", None),
