@@ -14,6 +14,7 @@ use tracing::{Span, debug, error, info};
 use super::{
     clock::{WorkClock, wall_ms},
     effects::Done,
+    error::SessionError,
     log::{Log, load},
     message::Message,
     registry::{Ownership, Sessions, Shared},
@@ -68,6 +69,8 @@ pub(super) struct SessionActor {
     /// Trace context for the next event.
     pub(super) trace_context: String,
     pub(super) exit: Option<Exit>,
+    /// True until an append is accepted, after one that was not: nothing starts before.
+    pub(super) is_unproven: bool,
     /// When what still runs is given up, once the actor has been told to stop.
     leaves_at: Option<Instant>,
 }
@@ -95,8 +98,15 @@ impl SessionActor {
             glimpsed: 0,
             trace_context: String::new(),
             exit: None,
+            is_unproven: false,
             leaves_at: None,
         }
+    }
+
+    /// The same for a session whose last append failed: until one is accepted, nothing starts, or
+    /// a full disk would have the same work done again and again.
+    pub(super) fn after_failure(self) -> Self {
+        Self { is_unproven: true, ..self }
     }
 
     pub(super) async fn run(
@@ -104,8 +114,8 @@ impl SessionActor {
         mut inbox: mpsc::Receiver<Message>,
         stop: CancellationToken,
     ) -> Exit {
-        if let Some(exit) = self.wake().await {
-            return exit;
+        if let Err(error) = self.wake().await {
+            return refuse_all(&mut inbox, &error).await;
         }
         self.advance();
         let idle_after = Duration::from_millis(self.shared.config.idle_ms);
@@ -147,26 +157,21 @@ impl SessionActor {
     }
 
     /// Folds the journal and notes that we carry on.
-    async fn wake(&mut self) -> Option<Exit> {
-        match load(&*self.shared.journal, &self.id).await {
-            Ok(None) => {}
-            Ok(Some(session)) => {
-                self.session = session;
-                let journal = Arc::clone(&self.shared.journal);
-                self.log = Log::new(journal, self.id.clone(), self.ownership, &self.session);
-                if let Some(run) = &self.session.current {
-                    self.clock = WorkClock::at(run.elapsed_ms);
-                    self.span = Some(run_span(&self.id, run));
-                    self.shared.status.run_begins();
-                }
-                if self.session.owner != self.shared.incarnation {
-                    let owner = self.shared.incarnation.clone();
-                    self.record(Event::OwnerTaken(OwnerTaken { owner }));
-                }
-            }
-            Err(error) => return Some(Exit::Damaged(error.to_string())),
+    async fn wake(&mut self) -> Result<(), SessionError> {
+        let Some(session) = load(&*self.shared.journal, &self.id).await? else { return Ok(()) };
+        self.session = session;
+        let journal = Arc::clone(&self.shared.journal);
+        self.log = Log::new(journal, self.id.clone(), self.ownership, &self.session);
+        if let Some(run) = &self.session.current {
+            self.clock = WorkClock::at(run.elapsed_ms);
+            self.span = Some(run_span(&self.id, run));
+            self.shared.status.run_begins();
         }
-        None
+        if self.session.owner != self.shared.incarnation || self.is_unproven {
+            let owner = self.shared.incarnation.clone();
+            self.record(Event::OwnerTaken(OwnerTaken { owner }));
+        }
+        Ok(())
     }
 
     /// Does at once what follows from the state, then keeps the right effects running.
@@ -299,6 +304,7 @@ impl SessionActor {
     fn appended(&mut self, appended: Result<u64, AppendError>) {
         match appended {
             Ok(durable) => {
+                self.is_unproven = false;
                 for noted in self.log.advance(durable) {
                     let ended = match &noted.recorded.event {
                         Event::RunEnded(ended) => self.session.run(&ended.run).cloned(),
@@ -344,6 +350,21 @@ impl SessionActor {
         }
         self.exit.unwrap_or(Exit::Stopped)
     }
+}
+
+/// Tells everybody who asks that the session cannot be opened.
+async fn refuse_all(inbox: &mut mpsc::Receiver<Message>, error: &SessionError) -> Exit {
+    inbox.close();
+    let what = error.to_string();
+    let is_damaged = matches!(error, SessionError::Damaged(_));
+    while let Some(message) = inbox.recv().await {
+        message.refuse(if is_damaged {
+            SessionError::Damaged(what.clone())
+        } else {
+            SessionError::Closed
+        });
+    }
+    if is_damaged { Exit::Damaged(what) } else { Exit::AppendFailed(what) }
 }
 
 /// Resolves at a moment; never if there is none.

@@ -80,9 +80,10 @@ impl SessionActor {
         self.running.insert(key, task);
     }
 
-    /// While our ownership is unconfirmed, what starts waits for an accepted append.
+    /// While our ownership is unconfirmed, or the last append failed, what starts waits for an
+    /// accepted append.
     fn gate(&mut self) -> Option<oneshot::Receiver<()>> {
-        let is_confirmed = self.shared.discovery.is_confirmed();
+        let is_confirmed = self.shared.discovery.is_confirmed() && !self.is_unproven;
         (!is_confirmed).then(|| self.log.tail_is_durable())
     }
 

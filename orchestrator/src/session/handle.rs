@@ -59,7 +59,7 @@ impl SessionHandle {
         self.ask(|reply| Message::Decide { team, decision, reply }).await
     }
 
-    /// Ends the current run and drops the inputs that wait; whether there was a run.
+    /// Ends the current run; whether there was one. Inputs that wait have their turn.
     ///
     /// # Errors
     /// [`SessionError`].

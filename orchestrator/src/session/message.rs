@@ -70,6 +70,19 @@ pub(super) enum Message {
     Attach { team: String, watch: Watch, until_idle: bool, reply: Reply<Attached> },
     /// Decide; answered with whether it was the first and what stands, once durable.
     Decide { team: String, decision: Decision, reply: Reply<(bool, bool)> },
-    /// End the current run and those that wait; answered with whether there was one, once durable.
+    /// End the current run; answered with whether there was one, once durable.
     Cancel { team: String, reason: String, reply: Reply<bool> },
+}
+
+impl Message {
+    /// Answers with an error; a caller that is gone needs none.
+    pub(super) fn refuse(self, error: SessionError) {
+        match self {
+            Self::Open { reply, .. } => drop(reply.send(Err(error))),
+            Self::Start { reply, .. } => drop(reply.send(Err(error))),
+            Self::Attach { reply, .. } => drop(reply.send(Err(error))),
+            Self::Decide { reply, .. } => drop(reply.send(Err(error))),
+            Self::Cancel { reply, .. } => drop(reply.send(Err(error))),
+        }
+    }
 }

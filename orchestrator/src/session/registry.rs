@@ -100,6 +100,14 @@ impl Sessions {
     /// # Errors
     /// [`SessionError::NotOwner`].
     pub fn wake(self: &Arc<Self>, id: &SessionId) -> Result<SessionHandle, SessionError> {
+        self.wake_as(id, |actor| actor)
+    }
+
+    fn wake_as(
+        self: &Arc<Self>,
+        id: &SessionId,
+        prepare: impl FnOnce(SessionActor) -> SessionActor,
+    ) -> Result<SessionHandle, SessionError> {
         let ownership = self.shared.partitions.owned(id).ok_or(SessionError::NotOwner)?;
         let mut awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = awake.get(id) {
@@ -118,7 +126,7 @@ impl Sessions {
             u64::try_from(awake.len()).unwrap_or(u64::MAX),
         );
         drop(awake);
-        let actor = SessionActor::new(id.clone(), ownership, Arc::clone(self));
+        let actor = prepare(SessionActor::new(id.clone(), ownership, Arc::clone(self)));
         let registry = Arc::clone(self);
         let id = id.clone();
         self.tasks.spawn(async move {
@@ -201,7 +209,10 @@ impl Sessions {
                 warn!(session = %id, what, "append failed; the session is folded anew");
                 let pause = tokio::time::sleep(REOPEN_AFTER);
                 let is_over = self.shutdown.run_until_cancelled(pause).await.is_none();
-                if !is_over && let Err(error) = self.wake(id) {
+                if is_over {
+                    return;
+                }
+                if let Err(error) = self.wake_as(id, SessionActor::after_failure) {
                     warn!(session = %id, %error, "session not reopened");
                 }
             }
