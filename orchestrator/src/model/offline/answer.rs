@@ -1,7 +1,12 @@
 //! The words of the answers, in the language of the question. Every value in them was given by a
 //! tool.
 
-use super::{goals::Order, need::Skill, sums::Topic, words::Language};
+use super::{
+    goals::Order,
+    need::Skill,
+    sums::Topic,
+    words::{Language, each},
+};
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,12 +60,14 @@ pub(super) fn sorry(language: Language, why: &Why) -> String {
             "本次运行不能再调用工具，工作没有完成。",
         ),
         Why::Failed { skill: of, message } => {
+            // What follows the first line is for whoever made the call.
+            let line = message.lines().next().unwrap_or_default();
             // A result that is not there must not seem to be there: no number is passed on.
-            let is_number = message.chars().any(char::is_numeric) && *of == Skill::Calculate;
-            let message = if is_number { "" } else { message.as_str() };
-            about(language, *of, FAILED, message)
+            let is_sum = *of == Skill::Calculate;
+            let said = if is_sum { without_numbers(line) } else { line.to_owned() };
+            about(language, *of, FAILED, &said)
         }
-        Why::Refused { skill: of, message } => about(language, *of, REFUSED, message),
+        Why::Refused { skill: of, message } => about(language, *of, REFUSED, for_people(message)),
         Why::Unknown { skill: of, message } => about(language, *of, UNKNOWN, message),
         Why::WhichFile => plain(
             "it is not clear which file is meant; name it.",
@@ -102,6 +109,31 @@ fn about(language: Language, of: Skill, what: (&str, &str), words: &str) -> Stri
         Language::English => format!("{of} {} {words}", what.0),
         Language::Chinese => format!("{of}{}{words}", what.1),
     }
+}
+
+/// What a tool said, up to the first number: whole sentences, or else its first words.
+fn without_numbers(message: &str) -> String {
+    let Some(at) = message.find(char::is_numeric) else { return message.to_owned() };
+    let before = &message[..at];
+    if let Some(end) = before.rfind(". ") {
+        return message[..=end].to_owned();
+    }
+    let words: Vec<&str> = before.split_whitespace().collect();
+    let is_loose = |word: &&str| {
+        let list = "a, at, in, of, after, to, is, the, near, on, with, for, by";
+        !word.chars().any(char::is_alphabetic) || each(list).any(|one| one == *word)
+    };
+    let loose = words.iter().rev().take_while(|word| is_loose(word)).count();
+    let kept = words[..words.len() - loose].join(" ");
+    let kept = kept.trim_end_matches(|one: char| !one.is_alphanumeric());
+    if kept.is_empty() { String::new() } else { format!("{kept}.") }
+}
+
+/// What was said about a refusal, without what only a model needs to be told.
+fn for_people(message: &str) -> &str {
+    let ends = [" Do not ", "; do not ", " Nothing overrides "];
+    let end = ends.iter().filter_map(|words| message.find(words)).min();
+    &message[..end.unwrap_or(message.len())]
 }
 
 fn with_abilities(language: Language, english: &str, chinese: &str) -> String {
@@ -256,6 +288,19 @@ mod tests {
         assert_eq!(number("4242"), "4242");
         assert_eq!(number("3600000"), "3600000 (3,600,000)");
         assert_eq!(number("0.000125"), "0.000125");
+    }
+
+    #[test]
+    fn reasons_are_told_up_to_the_first_number() {
+        for (message, expected) in [
+            ("Division by zero in `10/0`.", "Division by zero."),
+            ("no answer after 3 tries", "no answer."),
+            ("The expression is empty.", "The expression is empty."),
+            ("Division by zero. At character 3: 10/0.", "Division by zero."),
+            ("3", ""),
+        ] {
+            assert_eq!(without_numbers(message), expected);
+        }
     }
 
     #[test]

@@ -124,9 +124,7 @@ impl<'a> Clause<'a> {
 /// The part of a file that a clause asks for by lines.
 pub(super) fn part(clause: &Clause<'_>) -> Option<Part> {
     let text = numerals::plain(&clause.bare);
-    let text = text
-        .replace("the first line ", "the first 1 line ")
-        .replace("the last line ", "the last 1 line ");
+    let text = text.replace("first line", "first 1 line").replace("last line", "last 1 line");
     let text = text.replace("首行", "前1行").replace("最后一行", "最后1行");
     let plain = |number: String| number.bytes().all(|byte| byte.is_ascii_digit()).then_some(number);
     let one =

@@ -9,7 +9,7 @@ const FOLDER_WORDS: &str = "folder, directory, dir, folders, directories";
 const HAN_FOLDER_WORDS: &str = "目录, 文件夹";
 const HAN_BEHIND: &str =
     "目录, 文件夹, 下, 里, 中, 内, 底下, 之下, 这个目录, 这个文件夹, 及其子目录";
-const HAN_BEFORE: &str = "在, 从, 到, 列出";
+const HAN_BEFORE: &str = "在, 从, 到, 列出, 列一下, 看一下, 看看, 查看";
 /// Before a Chinese name of a folder.
 const HAN_VERBS: &str = "在, 列出, 查看, 看看, 打开, 显示, 找出, 统计, 把, 将, 从, 请";
 /// Chinese words that point at a folder and do not name it.
@@ -86,6 +86,11 @@ fn rank(tokens: &[Token], at: usize) -> Option<u8> {
         return Some(1);
     }
     if token.is_file() || is_word {
+        return None;
+    }
+    // `the project` is where everything is; `project` may be a folder.
+    let is_pointed_at = at.checked_sub(1).is_some_and(|at| tokens[at].is_any("the, this, my, our"));
+    if is_pointed_at && token.is_any(HERE) {
         return None;
     }
     let preposition = tokens[..at].iter().rev().find(|before| !before.is_any(ARTICLES));

@@ -124,6 +124,8 @@ pub(super) enum Quantity {
     Matches(Search),
     /// Files in which words stand.
     MatchingFiles(Search),
+    /// All of these together.
+    Total(Vec<Quantity>),
     /// An expression in the text itself.
     Given(String),
     /// The last number that was found.

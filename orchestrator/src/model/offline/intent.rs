@@ -8,9 +8,9 @@
 use super::{
     clause::{Clause, part},
     clauses,
-    goals::{FileRef, Files, Goal, Part, Quantity, Search, Shows},
+    goals::{Content, FileRef, Files, Goal, Part, Quantity, Search, Shows},
     orders, phrases as p, quantity, queries,
-    quotes::Masked,
+    quotes::{self, Masked},
     tokens,
     words::{self, Language, has_any, is_han},
 };
@@ -25,55 +25,74 @@ pub(super) struct Understood {
 
 /// Whether a clause only asks to be told what was asked for.
 fn is_filler(clause: &str) -> bool {
-    clause.chars().count() < 40 && has_any(clause, p::FILLERS)
+    let bare = clause.trim_matches(|one: char| !one.is_alphanumeric());
+    let is_alone =
+        words::each("tell me, let me know, 告诉我").any(|words| bare.eq_ignore_ascii_case(words));
+    is_alone || (bare.chars().count() < 40 && has_any(bare, p::FILLERS))
+}
+
+/// Whether a clause is the content of a file that was spoken of before it.
+fn is_content(clause: &str, masked: &Masked) -> bool {
+    let quotes = clause.chars().filter_map(|mark| masked.quote(mark));
+    quotes.into_iter().any(|quote| quote.kind == quotes::Kind::Content)
 }
 
 /// The goals of a request.
 pub(super) fn understand(text: &str) -> Understood {
-    let masked = Masked::new(&words::plain(text));
+    let masked = masked(text);
     if let Some(goal) = calculation(&masked) {
         return Understood { goals: vec![goal], unclear: Vec::new() };
     }
     let mut goals: Vec<Goal> = Vec::new();
     let mut unclear: Vec<String> = Vec::new();
-    let mut last = String::new();
+    // The last clause that was understood, and how many goals were there before it.
+    let (mut last, mut known) = (String::new(), 0);
     for clause in clauses::split(&masked.text) {
-        let with_unclear = match unclear.last() {
+        let text = match unclear.last() {
             Some(before) if goals.is_empty() => format!("{before} , {clause}"),
             _ => clause.clone(),
         };
-        if let Some(goal) = goal(&Clause::new(&with_unclear, &masked)) {
+        let found = of_clause(&Clause::new(&text, &masked));
+        if !found.is_empty() {
             if goals.is_empty() {
                 unclear.clear();
             }
-            goals.push(goal);
-            last = with_unclear;
+            known = goals.len();
+            goals.extend(found);
+            last = text;
             continue;
         }
-        if is_filler(&clause) {
+        if is_filler(&clause) || is_content(&clause, &masked) {
+            continue;
+        }
+        let is_order = matches!(goals.last(), Some(Goal::Run(_) | Goal::Write { .. }));
+        if goals.is_empty() || is_order {
+            unclear.push(text);
             continue;
         }
         // What says nothing alone may say more about what was asked before it.
-        let with_last = format!("{last} , {clause}");
-        match goals.last_mut() {
-            Some(Goal::Run(_) | Goal::Write { .. }) => unclear.push(clause),
-            Some(known) => match goal(&Clause::new(&with_last, &masked)) {
-                Some(better) if better != *known => {
-                    *known = better;
-                    last = with_last;
-                }
-                _ => unclear.push(clause),
-            },
-            None => unclear.push(with_unclear),
+        let longer = format!("{last} , {clause}");
+        let better = of_clause(&Clause::new(&longer, &masked));
+        if better.is_empty() || better == goals[known..] {
+            unclear.push(clause);
+        } else {
+            goals.splice(known.., better);
+            last = longer;
         }
     }
     let unclear = unclear.iter().map(|clause| masked.unmask(clause)).collect();
     Understood { goals, unclear }
 }
 
+/// A request with its quotes set aside as they are, and the rest in plain letters.
+fn masked(text: &str) -> Masked {
+    let masked = Masked::new(text);
+    Masked { text: words::plain(&masked.text), ..masked }
+}
+
 /// The language that a request is in: that of its words, not of its names and quotes.
 pub(super) fn language(text: &str) -> Language {
-    let masked = Masked::new(text);
+    let masked = masked(text);
     let clause = Clause::new(&masked.text, &masked);
     if clause.bare.chars().any(is_han) { Language::Chinese } else { Language::English }
 }
@@ -95,11 +114,43 @@ fn calculation(masked: &Masked) -> Option<Goal> {
     (!sums.is_empty()).then_some(Goal::Calculate(sums))
 }
 
-/// The goal of one clause. The order of the wishes is what tells similar words apart.
+/// The goals of one clause; none if it means nothing to us.
+fn of_clause(clause: &Clause<'_>) -> Vec<Goal> {
+    if let Some(order) = orders::write(clause) {
+        return written(order, clause);
+    }
+    let goal = orders::run(clause).or_else(|| goal(clause));
+    goal.map(|goal| for_each_file(goal, clause)).unwrap_or_default()
+}
+
+/// Something to write, after what has to be found out for it.
+fn written(order: orders::Order, clause: &Clause<'_>) -> Vec<Goal> {
+    let orders::Order { path, content, words } = order;
+    let words = words.unwrap_or_else(|| clause.bare.clone());
+    let is_plain = matches!(content, Content::Text(_));
+    let content_words = Clause::new(&words, clause.masked);
+    let begins = words.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
+    if is_plain && has_any(&begins, p::BEYOND) {
+        return vec![Goal::Beyond];
+    }
+    // "the result of 3 * 4", "the number of lines of a.md": not these words, but what they mean.
+    let found = if content_words.says("result, results, sum, 结果, 答案") || !is_plain {
+        sum(&content_words)
+    } else if content_words.says(p::FINDINGS) {
+        goal(&content_words)
+    } else {
+        None
+    };
+    match found {
+        Some(found) => vec![found, Goal::Write { path, content: Content::Last }],
+        None => vec![Goal::Write { path, content }],
+    }
+}
+
+/// The goal of a clause that changes nothing. The order of the wishes is what tells similar words
+/// apart.
 fn goal(clause: &Clause<'_>) -> Option<Goal> {
-    orders::write(clause)
-        .or_else(|| orders::run(clause))
-        .or_else(|| quantity::combination(clause))
+    quantity::combination(clause)
         .or_else(|| search(clause))
         .or_else(|| beyond(clause))
         .or_else(|| about_a_file(clause))
@@ -109,13 +160,43 @@ fn goal(clause: &Clause<'_>) -> Option<Goal> {
         .or_else(|| introduce(clause))
 }
 
+/// A question about one file is asked of every file that is named.
+fn for_each_file(goal: Goal, clause: &Clause<'_>) -> Vec<Goal> {
+    let paths: Vec<&String> = clause.places.files.iter().map(|(_, path)| path).collect();
+    if paths.len() < 2 {
+        return vec![goal];
+    }
+    let of = |path: &String| FileRef::Path(path.clone());
+    let each = |make: &dyn Fn(FileRef) -> Goal| paths.iter().map(|path| make(of(path))).collect();
+    match &goal {
+        Goal::Read { part, .. } => each(&|file| Goal::Read { file, part: part.clone() }),
+        Goal::Headings(_) => each(&Goal::Headings),
+        Goal::Changed(_) => each(&Goal::Changed),
+        Goal::Tell(Quantity::Lines(_)) if clause.says(p::TOGETHER) => {
+            let lines = paths.iter().map(|path| Quantity::Lines(of(path)));
+            vec![Goal::Tell(Quantity::Total(lines.collect()))]
+        }
+        Goal::Tell(Quantity::Bytes(_)) if clause.says(p::TOGETHER) => {
+            let bytes = paths.iter().map(|path| Quantity::Bytes(of(path)));
+            vec![Goal::Tell(Quantity::Total(bytes.collect()))]
+        }
+        Goal::Tell(Quantity::Lines(_)) => each(&|file| Goal::Tell(Quantity::Lines(file))),
+        Goal::Tell(Quantity::Bytes(_)) => each(&|file| Goal::Tell(Quantity::Bytes(file))),
+        _ => vec![goal],
+    }
+}
+
 fn search(clause: &Clause<'_>) -> Option<Goal> {
-    let is_mention = clause.says(p::MENTION) && (clause.says(p::FILES) || clause.says(p::LINES));
+    let has_file = clause.places.file().is_some();
+    let speaks_of_text = clause.says(p::FILES) || clause.says(p::LINES) || has_file;
+    let is_mention = clause.says(p::MENTION) && speaks_of_text;
     let is_where = (clause.says(p::WHERE) || clause.says(p::STANDS)) && clause.says(p::STANDS);
-    let is_search = clause.says(p::SEARCH) || is_where || is_mention;
+    let is_quoted = clause.tokens.iter().any(|token| token.kind == tokens::Kind::Quote);
+    let is_find =
+        is_quoted && !has_file && clause.says("find, look for, 查找, 找") && !clause.says(p::FILES);
+    let is_search = clause.says(p::SEARCH) || is_where || is_mention || is_find;
     let speaks_of_names = clause.says(p::NAMED) || clause.says(p::NAME_HOLDS);
     // `查找所有 .py 文件`: the verb alone does not tell words from names.
-    let is_quoted = clause.tokens.iter().any(|token| token.kind == tokens::Kind::Quote);
     let has_kind = clause.places.pattern.is_some() && clause.says(p::FILES);
     if !is_search || speaks_of_names || (has_kind && !is_quoted && !is_mention && !is_where) {
         return None;
@@ -125,7 +206,12 @@ fn search(clause: &Clause<'_>) -> Option<Goal> {
     if speaks_of_a_file && !clause.says(p::USED) && !clause.says(p::MENTION) {
         return None;
     }
-    let files = Files { is_flat: false, ..clause.files() };
+    // A single file is searched like a folder with nothing below it.
+    let file = clause.places.file().filter(|path| !query.contains(path));
+    let files = match file {
+        Some(path) => Files { folder: Some(path.to_owned()), is_flat: true, ..clause.files() },
+        None => Files { is_flat: false, ..clause.files() },
+    };
     let names_files =
         clause.says(p::FILES) && !clause.says("in the files, all files for, files for");
     let shows = if names_files { Shows::Files } else { Shows::Places };
@@ -161,7 +247,12 @@ fn about_a_file(clause: &Clause<'_>) -> Option<Goal> {
         return Some(Goal::Tell(Quantity::Characters(clause.file())));
     }
     if clause.says(p::LINES) {
-        return Some(Goal::Tell(Quantity::Lines(clause.file())));
+        return Some(
+            quantity::difference(clause).unwrap_or(Goal::Tell(Quantity::Lines(clause.file()))),
+        );
+    }
+    if clause.says(p::AVERAGE_SIZE) {
+        return Some(quantity::average_size(clause.files()));
     }
     if clause.says(p::BYTES) && clause.says(p::ALL_BYTES) && clause.says(p::FILES) {
         return Some(Goal::Tell(Quantity::AllBytes(clause.files())));
@@ -199,7 +290,7 @@ fn about_files(clause: &Clause<'_>) -> Option<Goal> {
     }
     let asks_for_a_file = clause.says(p::FIND)
         && !clause.says(p::READ)
-        && !clause.says("show, what is in, what's in");
+        && !clause.says("show, what is in, what's in, what's inside, inside");
     if let Some(path) = clause.places.file().filter(|_| asks_for_a_file) {
         return Some(Goal::Find(by_path(path, clause)));
     }

@@ -5,24 +5,51 @@ use super::{
     goals::{Content, Goal},
     phrases as p, quotes,
     tokens::{Kind, Token},
-    words::{self, has_any, is_han},
+    words::{self, is_han},
 };
 
+/// Before a content that is not quoted.
+const ARTICLES: &str = "the text, the words, the line, the string, with, a file, a new file, new file, file, 文字, \
+    文本, 一个, 一份, 文件, 新文件";
+
 /// A file to write, and with what.
-pub(super) fn write(clause: &Clause<'_>) -> Option<Goal> {
-    if clause.says("写了什么, 写着什么, 写的什么, 写的是什么") {
+#[derive(Debug)]
+pub(super) struct Order {
+    pub(super) path: String,
+    pub(super) content: Content,
+    /// The words of the content, if they are neither quoted nor set apart: they may speak of
+    /// something that has to be found out first.
+    pub(super) words: Option<String>,
+}
+
+/// The order to write a file.
+pub(super) fn write(clause: &Clause<'_>) -> Option<Order> {
+    if clause.says("写了什么, 写着什么, 写的什么, 写的是什么, 写了些什么, 写些什么")
+    {
         return None;
     }
     let (_, verb_end) = words::find_any(&clause.bare, p::WRITE)?;
     let target = target(clause, verb_end)?;
-    let content = content(clause, target, verb_end)?;
-    if let Content::Text(text) = &content
-        && has_any(text, p::BEYOND)
-        && clause.tokens.iter().all(|token| token.kind != Kind::Quote || token.text != *text)
-    {
-        return Some(Goal::Beyond);
+    let path = target.text.clone();
+    if let Some(text) = quoted(clause, target) {
+        return Some(Order { path, content: Content::Text(text), words: None });
     }
-    Some(Goal::Write { path: target.text.clone(), content })
+    let content = content(clause, target, verb_end)?;
+    let words = match &content {
+        Content::Text(text) => Some(text.clone()),
+        Content::Last => None,
+    };
+    Some(Order { path, content, words })
+}
+
+/// A content that is quoted or set apart; the latter may stand in a clause of its own.
+fn quoted(clause: &Clause<'_>, target: &Token) -> Option<String> {
+    let mut quotes = clause.tokens.iter().filter(|token| token.kind == Kind::Quote);
+    if let Some(quote) = quotes.find(|token| token.start != target.start) {
+        return Some(quote.text.clone());
+    }
+    let mut quotes = clause.masked.quotes.iter();
+    quotes.find(|quote| quote.kind == quotes::Kind::Content).map(|quote| quote.inner.clone())
 }
 
 /// The file that is written to: the one behind "to", else the first one.
@@ -49,17 +76,8 @@ fn target<'a>(clause: &'a Clause<'_>, verb_end: usize) -> Option<&'a Token> {
     chosen.or(quoted).or_else(|| files.first().copied())
 }
 
+/// A content in plain words, or what was found before.
 fn content(clause: &Clause<'_>, target: &Token, verb_end: usize) -> Option<Content> {
-    if let Some(quote) =
-        clause.masked.quotes.iter().find(|quote| quote.kind == quotes::Kind::Content)
-    {
-        return Some(Content::Text(quote.inner.clone()));
-    }
-    let quotes = clause.tokens.iter().filter(|token| token.kind == Kind::Quote);
-    let quote = quotes.into_iter().find(|token| token.start != target.start);
-    if let Some(quote) = quote {
-        return Some(Content::Text(quote.text.clone()));
-    }
     if let Some((_, end)) = words::find_any(&clause.bare, p::CONTAINING) {
         let until =
             if target.start > end { into_before(clause, target.start) } else { clause.text.len() };
@@ -71,11 +89,13 @@ fn content(clause: &Clause<'_>, target: &Token, verb_end: usize) -> Option<Conte
         _ => verb_end,
     };
     let until = into_before(clause, target.start);
-    if until > from {
-        return said(clause, &clause.text[from..until]);
-    }
-    // `save to PATH: X`.
     let behind = clause.text[target.end..].trim_start_matches([' ', ':', '：', ',', '，']);
+    if until > from {
+        let part = said(clause, &clause.text[from..until]);
+        // `save this to PATH: X`
+        let points_on = matches!(part, None | Some(Content::Last)) && !behind.is_empty();
+        return if points_on { said(clause, behind) } else { part };
+    }
     said(clause, behind).or(Some(Content::Last))
 }
 
@@ -91,27 +111,13 @@ fn into_before(clause: &Clause<'_>, path: usize) -> usize {
 
 fn said(clause: &Clause<'_>, part: &str) -> Option<Content> {
     let part = part.trim_matches([' ', ':', '：', ',', '，']);
-    let articles = [
-        "the text",
-        "the words",
-        "the line",
-        "the string",
-        "文字",
-        "文本",
-        "一个",
-        "一份",
-        "a file",
-        "a new file",
-        "new file",
-        "file",
-        "文件",
-        "新文件",
-    ];
     let mut part = part;
-    while let Some(rest) = articles.iter().find_map(|article| match words::find(part, article) {
-        Some((0, end)) => Some(part[end..].trim()),
-        _ => None,
-    }) {
+    while let Some(rest) =
+        words::each(ARTICLES).find_map(|article| match words::find(part, article) {
+            Some((0, end)) => Some(part[end..].trim()),
+            _ => None,
+        })
+    {
         part = rest;
     }
     if part.is_empty() || words::each(p::RESULT).any(|word| part.eq_ignore_ascii_case(word)) {
@@ -122,7 +128,6 @@ fn said(clause: &Clause<'_>, part: &str) -> Option<Content> {
 
 /// A command to run.
 pub(super) fn run(clause: &Clause<'_>) -> Option<Goal> {
-    let quotes = &clause.masked.quotes;
     let is_here = |kind| {
         clause.tokens.iter().find_map(|token| {
             let mark = clause.text[token.start..].chars().next()?;
@@ -132,8 +137,9 @@ pub(super) fn run(clause: &Clause<'_>) -> Option<Goal> {
     if let Some(quote) = is_here(quotes::Kind::Command) {
         return Some(Goal::Run(quote.inner.clone()));
     }
-    let code = is_here(quotes::Kind::Code).filter(|_| !quotes.is_empty());
-    if let Some(code) = code.filter(|_| asks_for_output(clause)) {
+    let code = is_here(quotes::Kind::Code);
+    let starts = clause.says("start, launch, invoke, 启动, 跑");
+    if let Some(code) = code.filter(|_| starts || asks_for_output(clause)) {
         return Some(Goal::Run(code.inner.clone()));
     }
     let (start, end) = words::find_any(&clause.bare, p::RUN)?;

@@ -8,7 +8,7 @@ pub(super) const FILES: &str = "file, files, document, documents, 文件, 文档
 pub(super) const FOLDERS: &str =
     "folders, directories, subfolders, subdirectories, 子目录, 子文件夹, 个文件夹, 个目录";
 pub(super) const LINES: &str =
-    "lines, line count, line number, linecount, how long is, loc, 多少行, 行数, 几行";
+    "wc -l, lines, line count, line number, linecount, how long is, loc, 多少行, 行数, 几行";
 pub(super) const CHARACTERS: &str = "how many characters, number of characters, character count, 多少个字符, 多少字符, 字符数, \
     多少个字, 多少字";
 pub(super) const HEADINGS: &str = "heading, headings, section titles, section names, titles of the sections, sections, \
@@ -21,7 +21,7 @@ pub(super) const ALL_BYTES: &str = "total size, combined size, size in total, al
 pub(super) const CHANGED: &str = "when was, when did, last modified, last changed, last updated, last edited, \
     modification time, modified time, modification date, mtime, time of the last change, \
     什么时候修改, 什么时候改, 什么时候更新, 修改时间, 最后修改, 何时修改, 上次修改, 更新时间";
-pub(super) const NEWEST: &str = "newest, latest, most recent, most recently, last modified, last changed, last updated, \
+pub(super) const NEWEST: &str = "changed last, modified last, edited last, updated last, 最后改动, 最后更新, newest, latest, most recent, most recently, last modified, last changed, last updated, \
     recently modified, freshest, youngest, 最新, 最近修改, 最近更新, 最近改动, 最近的, \
     最后修改";
 pub(super) const OLDEST: &str =
@@ -31,7 +31,7 @@ pub(super) const LARGEST: &str = "largest, biggest, heaviest, greatest, most byt
 pub(super) const SMALLEST: &str = "smallest, tiniest, fewest bytes, least bytes, 最小, 体积最小";
 
 /// A file is to be shown, whatever else is said.
-pub(super) const READ: &str = "read, open, cat, print, contents, content, what does, what do, says, text of, 读取, 打开, \
+pub(super) const READ: &str = "写了些什么, 写些什么, read, open, cat, print, contents, content, what does, what do, says, text of, 读取, 打开, \
     读一下, 读出, 读读, 朗读, 读, 内容, 写了什么, 写着什么, 说了什么";
 /// A file is to be shown if one is named.
 pub(super) const SHOW: &str = "show, display, view, see, look at, output, dump, what is in, what's in, what's inside, \
@@ -79,7 +79,7 @@ pub(super) const TIMES: &str = "how many times, how often, number of times, numb
     count the occurrences, how many occurrences, how many matches, how many lines mention, \
     how many lines contain, 多少次, 几次, 出现次数, 多少处, 次数, 多少行包含, 多少行提到";
 
-pub(super) const WRITE: &str = "write, save, store, create, make, put, record, overwrite, 写入, 写到, 写进, 写一个, 写, \
+pub(super) const WRITE: &str = "add a file, add a new file, 添加文件, write, save, store, create, make, put, record, overwrite, 写入, 写到, 写进, 写一个, 写, \
     保存, 存为, 存到, 存入, 另存为, 创建, 新建, 建立, 生成, 记录, 覆盖";
 /// Between a content and the path that it goes to.
 pub(super) const INTO: &str = "to a file named, to a file called, to the file, to file, into the file, \
@@ -93,7 +93,7 @@ pub(super) const CONTAINING: &str = "with the following content, with the follow
     containing the words, containing, saying, which says, whose content is, 内容为, 内容是, \
     内容：, 内容, 写着, 里面写上, 里面写, 写上, 文字为, 文字是";
 /// What was found before.
-pub(super) const RESULT: &str = "the result, that result, result, the results, the answer, answer, the output, output, it, \
+pub(super) const RESULT: &str = "the following, following, 以下内容, the result, that result, result, the results, the answer, answer, the output, output, it, \
     that, this, them, the list, the number, the value, the sum, the total, 结果, 答案, 它, \
     输出, 列表, 该结果, 这个结果, 上面的结果, 数字, 得数, 其";
 pub(super) const RUN: &str = "run, execute, 运行, 执行";
@@ -130,3 +130,11 @@ pub(super) const FILLERS: &str = "tell me the output, tell me the result, tell m
     thanks, thank you, report back, let me know, print the result, print the output, \
     告诉我结果, 告诉我答案, 告诉我输出, 给我结果, 给我看结果, 把结果告诉我, 把输出告诉我, \
     显示结果, 显示输出, 输出结果, 谢谢, 告诉我";
+/// Numbers of several things are wanted as one.
+pub(super) const TOGETHER: &str = "in total, total, together, altogether, combined, sum of, in all, 之和, 总和, 一共, \
+    总共, 加起来, 合计, 总计";
+/// Contents that have to be found out before they are written.
+pub(super) const FINDINGS: &str = "headings, number of, line count, count of, names of, list of, total, output of, 标题, 行数, \
+    数量, 个数, 列表, 章节";
+pub(super) const AVERAGE_SIZE: &str =
+    "average size, average file size, mean size, average number of bytes, 平均大小";

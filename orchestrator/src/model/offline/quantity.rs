@@ -2,7 +2,7 @@
 
 use super::{
     clause::Clause,
-    goals::{Combination, FileRef, Goal, Quantity},
+    goals::{Combination, FileRef, Files, Goal, Quantity, Search, Shows},
     numerals, pattern, phrases as p, rewrite, sums,
     words::{self, has_any},
 };
@@ -49,7 +49,8 @@ const ORDERS: &[(&str, &str, &str, bool)] = &[
 
 /// Two numbers to combine, of which at least one must be found out.
 pub(super) fn combination(clause: &Clause<'_>) -> Option<Goal> {
-    let (text, places) = rewrite::places(clause.text);
+    let (text, _) = rewrite::places(clause.text);
+    let (_, places) = rewrite::places(&numerals::plain(clause.text));
     let (left, operator, right) = ordered(&text).or_else(|| joined(&text))?;
     let (left, right) = (quantity(&left, clause)?, quantity(&right, clause)?);
     let is_given = |quantity: &Quantity| matches!(quantity, Quantity::Given(_));
@@ -57,8 +58,27 @@ pub(super) fn combination(clause: &Clause<'_>) -> Option<Goal> {
     if is_given(&left) && is_given(&right) {
         return None;
     }
-    let places = places.map(|places| numerals::plain(&places));
     Some(Goal::Combine(Combination { left, operator, right, places }))
+}
+
+/// `How many more lines does A have than B?`
+pub(super) fn difference(clause: &Clause<'_>) -> Option<Goal> {
+    let [(_, first), (_, second)] = clause.places.files.as_slice() else { return None };
+    let lines = |path: &String| Quantity::Lines(FileRef::Path(path.clone()));
+    let (left, right) = (lines(first), lines(second));
+    clause
+        .says("how many more, how much longer, 多多少, 多几行, 长多少")
+        .then_some(Goal::Combine(Combination { left, operator: "-", right, places: None }))
+}
+
+/// The average size of files that match.
+pub(super) fn average_size(files: Files) -> Goal {
+    Goal::Combine(Combination {
+        left: Quantity::AllBytes(files.clone()),
+        operator: "/",
+        right: Quantity::Files(files),
+        places: None,
+    })
 }
 
 /// `divide A by B`.
@@ -101,7 +121,7 @@ fn quantity(text: &str, clause: &Clause<'_>) -> Option<Quantity> {
         super::queries::query(&part).filter(|_| part.says(p::MENTION) || part.says(p::TIMES));
     if let Some(query) = query {
         let files = part.files();
-        let search = super::goals::Search { query, files, shows: super::goals::Shows::Files };
+        let search = Search { query, files, shows: Shows::Files };
         return Some(if names_files {
             Quantity::MatchingFiles(search)
         } else {

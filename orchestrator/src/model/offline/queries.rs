@@ -62,28 +62,34 @@ fn between(clause: &Clause<'_>) -> Option<String> {
     if !is_question && !inner.chars().any(is_han) && text.is_ascii() {
         return None;
     }
-    cleaned(without_place(inner, clause))
+    cleaned(without_place(without_articles(inner), clause))
 }
 
 /// What follows the verb, up to the place.
 fn behind(clause: &Clause<'_>) -> Option<String> {
     let text = clause.text;
     let (_, start) = [p::MENTION, p::SEARCH].iter().find_map(|set| words::find_any(text, set))?;
-    let mut rest = &text[start..];
+    let rest = without_articles(&text[start..]);
+    cleaned(without_place(rest, clause))
+}
+
+fn without_articles(text: &str) -> &str {
+    let mut rest = text.trim_start();
     while let Some(end) =
-        words::each(ARTICLES).find_map(|article| match words::find(rest.trim_start(), article) {
-            Some((0, end)) => Some(rest.len() - rest.trim_start().len() + end),
+        words::each(ARTICLES).find_map(|article| match words::find(rest, article) {
+            Some((0, end)) => Some(end),
             _ => None,
         })
     {
-        rest = &rest[end..];
+        rest = rest[end..].trim_start();
     }
-    cleaned(without_place(rest, clause))
+    rest
 }
 
 /// Without "in the folder …", where a folder was found there.
 fn without_place<'a>(text: &'a str, clause: &Clause<'_>) -> &'a str {
-    if clause.places.folder.is_none() && clause.places.pattern.is_none() {
+    let places = &clause.places;
+    if places.folder.is_none() && places.pattern.is_none() && places.files.is_empty() {
         return text;
     }
     let cut =

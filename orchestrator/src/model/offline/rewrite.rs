@@ -23,6 +23,7 @@ const VALUES: &[(&str, &str)] = &[
     ("{b} (with|plus|after) [a|an] {p}% (tip|tax|vat|markup|increase|fee)", "({b}*(1+{p}/100))"),
     ("{p}% (off|discount on|less than) [of] {b}", "({b}*(1-{p}/100))"),
     ("{p}% more than {b}", "({b}*(1+{p}/100))"),
+    ("{b} (and is|but is|is|and) {p}% off", "({b}*(1-{p}/100))"),
     ("{p}% (of|on|tip on|tax on|commission on|fee on) {b}", "({b}*{p}/100)"),
     ("(percent|percentage|share|%) of {b} is {a}", "({a}/{b}*100)"),
     ("{a} is [what|which] (percent|percentage|share|%) of {b}", "({a}/{b}*100)"),
@@ -73,6 +74,7 @@ const VALUES: &[(&str, &str)] = &[
     ("{b} (减少|降低|下降|降价|降|下调|优惠|便宜) [了] {p}%", "({b}*(1-{p}/100))"),
     ("{b} 打 {d} 折", "({b}*{d}/10)"),
     ("{b} 的 {p}%", "({b}*{p}/100)"),
+    ("{p}% 的 {b}", "({b}*{p}/100)"),
     (
         "从 {a} (到|增加到|增长到|涨到|降到|变为|变成) {b} [的] (增长率|变化率|涨幅|增幅|降幅|百分比变化)",
         "(({b}-{a})/{a}*100)",

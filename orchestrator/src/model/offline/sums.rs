@@ -132,7 +132,8 @@ fn without_loose_ends(text: &str) -> &str {
 /// Whether there is a number and something to do with it.
 fn has_work(expression: &str) -> bool {
     let has_digit = expression.contains(|one: char| one.is_ascii_digit());
-    let body = expression.trim_start_matches('-');
+    // A percentage alone is a number.
+    let body = expression.trim_start_matches('-').trim_end_matches(['%', ' ']);
     let has_operator = body.contains(['+', '-', '*', '/', '^', '%', '!', '×', '÷', '√', '²', '³']);
     let has_call = expression.contains(|one: char| one.is_ascii_alphabetic());
     has_digit && (has_operator || has_call)

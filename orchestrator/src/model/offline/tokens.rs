@@ -106,7 +106,6 @@ fn is_path_character(clause: &str, at: usize, character: char) -> bool {
     character.is_alphanumeric()
         || matches!(character, '_' | '-' | '.' | '/' | '~' | '*' | '@' | '+' | '#' | '{' | '}')
         || is_inside('\'')
-        || is_inside(':')
         || (character == ',' && clause[..at].rfind('{') > clause[..at].rfind('}'))
 }
 

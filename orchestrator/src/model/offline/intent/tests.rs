@@ -64,6 +64,7 @@ fn quantity(of: &Quantity) -> String {
         Quantity::MatchingFiles(search) => {
             format!("files with('{}' {})", search.query, files(&search.files))
         }
+        Quantity::Total(parts) => parts.iter().map(quantity).collect::<Vec<_>>().join(" + "),
         Quantity::Given(text) => text.clone(),
         Quantity::Last => "it".to_owned(),
     }
@@ -624,4 +625,42 @@ fn the_language_is_that_of_the_words() {
     ] {
         assert_eq!(language(text), expected, "{text}");
     }
+}
+
+#[test]
+fn questions_about_several_files() {
+    check(
+        "tell lines(a.md) + lines(b.md)",
+        &["How many lines do a.md and b.md have in total?", "a.md 和 b.md 的行数之和"],
+    );
+    check("tell lines(a.md) | tell lines(b.md)", &["How many lines do a.md and b.md have?"]);
+    check("read a.md | read b.md", &["Read a.md and b.md"]);
+    check("lines(a.md) - lines(b.md)", &["How many more lines does a.md have than b.md?"]);
+    check("lines(b.md) - lines(a.md)", &["Subtract the lines of a.md from the lines of b.md"]);
+    check("lines(a.md) / 3 to 2", &["a.md 的行数除以 3，保留两位小数"]);
+}
+
+#[test]
+fn what_is_found_is_written() {
+    check(
+        "tell lines(a.md) | write it to n.txt",
+        &[
+            "Save the number of lines of a.md to n.txt",
+            "把 a.md 的行数写入 n.txt",
+            "Count the lines of a.md and save the result as n.txt",
+        ],
+    );
+    check(
+        "calc (12 + 8) * 3 | write it to r.txt",
+        &["(12 + 8) * 3 的结果写入 r.txt", "Write the result of (12 + 8) * 3 to r.txt"],
+    );
+    check(
+        "read a.md | headings it | write it to b.md",
+        &["Read a.md, then write its headings to b.md"],
+    );
+    check(
+        "newest * in notes flat | first 1 of it",
+        &["Find the newest file in notes and tell me its first line"],
+    );
+    check("write '（注）１，好！' to a.txt", &["把“（注）１，好！”写入 a.txt"]);
 }

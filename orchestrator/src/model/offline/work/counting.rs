@@ -54,15 +54,11 @@ impl Work<'_> {
             Quantity::Last => {
                 return self.known.number.clone().ok_or(Stop::GiveUp(Why::WhichResult));
             }
+            Quantity::Total(parts) => self.total(parts)?,
             Quantity::Lines(file) => {
                 let path = self.file(file)?;
                 let lines = self.lines(&path)?;
-                self.say(match self.language {
-                    Language::English => {
-                        format!("{path} has {}.", answer::count(&lines, "line", "lines"))
-                    }
-                    Language::Chinese => format!("{path} 共有 {} 行。", answer::number(&lines)),
-                });
+                self.say_count(&path, &lines, ("line", "lines", "行"));
                 lines
             }
             Quantity::Characters(file) => {
@@ -71,25 +67,13 @@ impl Work<'_> {
                 let count = told.count_of(&["character", "characters", "字符"]);
                 let count =
                     count.filter(|_| told.is_complete()).ok_or(Stop::GiveUp(Why::Untold))?;
-                self.say(match self.language {
-                    Language::English => {
-                        format!("{path} has {}.", answer::count(&count, "character", "characters"))
-                    }
-                    Language::Chinese => format!("{path} 共有 {} 个字符。", answer::number(&count)),
-                });
+                self.say_count(&path, &count, ("character", "characters", "个字符"));
                 count
             }
             Quantity::Bytes(file) => {
                 let path = self.file(file)?;
                 let size = self.row(&path)?.size.ok_or(Stop::GiveUp(Why::Untold))?;
-                self.say(match self.language {
-                    Language::English => {
-                        format!("{path} has {}.", answer::count(&size, "byte", "bytes"))
-                    }
-                    Language::Chinese => {
-                        format!("{path} 的大小是 {} 字节。", answer::number(&size))
-                    }
-                });
+                self.say_count(&path, &size, ("byte", "bytes", "字节"));
                 size
             }
             Quantity::Headings(file) => self.count_headings(file)?,
@@ -100,6 +84,27 @@ impl Work<'_> {
             Quantity::MatchingFiles(search) => self.count_matching_files(search)?,
         };
         self.keep_number(&value);
+        Ok(value)
+    }
+
+    /// Tells how many of something a file has.
+    fn say_count(&mut self, path: &str, count: &str, (one, many, chinese): (&str, &str, &str)) {
+        self.say(match self.language {
+            Language::English => format!("{path} has {}.", answer::count(count, one, many)),
+            Language::Chinese => format!("{path} 共有 {} {chinese}。", answer::number(count)),
+        });
+    }
+
+    /// Several numbers, added up by a tool.
+    fn total(&mut self, parts: &[Quantity]) -> Step<String> {
+        let mut values = Vec::with_capacity(parts.len());
+        for part in parts {
+            values.push(self.quantity(part)?);
+        }
+        let expression = values.join(" + ");
+        let sum = Sum { expression, places: None, topic: Topic::Plain };
+        let value = self.value(&sum)?;
+        self.say(answer::sum(self.language, sum.topic, &sum.expression, &value));
         Ok(value)
     }
 

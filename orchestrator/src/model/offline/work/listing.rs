@@ -61,10 +61,12 @@ impl Work<'_> {
             (Language::English, [line]) => format!("The {order} {kind} {place} is {line}."),
             (Language::Chinese, [line]) => format!("{place}{order}的{kind}是 {line}。"),
             (Language::English, lines) => {
-                answer::list(&format!("The {order} {kind} {place}:"), lines.to_vec())
+                let head = format!("The {} {order} {kind} {place}:", lines.len());
+                answer::list(&head, lines.to_vec())
             }
             (Language::Chinese, lines) => {
-                answer::list(&format!("{place}{order}的{kind}："), lines.to_vec())
+                let head = format!("{place}{order}的 {} 个{kind}：", lines.len());
+                answer::list(&head, lines.to_vec())
             }
         };
         self.say(text);
@@ -288,16 +290,14 @@ fn in_folder(need: Need, folder: Option<&str>) -> Need {
     }
 }
 
-/// The end of a listing first; of equals the one that comes first by path.
+/// The end of a listing first. Of equal sizes the one that comes first by path; times are shown in
+/// whole seconds and ordered by less, so there the last one is the oldest.
 fn from_the_end(rows: Vec<Row>, order: Order) -> Vec<Row> {
-    let key = |row: &Row| match order {
-        Order::Smallest | Order::Largest => row.size.clone(),
-        Order::Oldest | Order::Newest => row.changed.clone(),
-    };
     let mut groups: Vec<Vec<Row>> = Vec::new();
     for row in rows {
+        let is_by_size = matches!(order, Order::Smallest | Order::Largest);
         match groups.last_mut() {
-            Some(group) if group.last().is_some_and(|last| key(last) == key(&row)) => {
+            Some(group) if is_by_size && group.last().is_some_and(|last| last.size == row.size) => {
                 group.push(row);
             }
             _ => groups.push(vec![row]),

@@ -48,9 +48,10 @@ impl Work<'_> {
             (Language::Chinese, true) => format!("{path} 没有章节标题。"),
         };
         let mut text = head;
+        let top = headings.iter().map(|heading| heading.depth).min().unwrap_or(0);
         for heading in &headings {
             text.push('\n');
-            text.extend(std::iter::repeat_n("  ", heading.depth.saturating_sub(1)));
+            text.extend((top..heading.depth).map(|_| "  "));
             text.push_str("- ");
             text.push_str(&heading.text);
         }

@@ -31,7 +31,8 @@ impl Work<'_> {
         let (query, place) = (&search.query, self.place(search));
         self.say(match self.language {
             Language::English => {
-                format!("{} {place} with “{query}”.", answer::count(&count, "line", "lines"))
+                let lines = answer::count(&count, "line", "lines");
+                format!("“{query}” stands in {lines} {place}.")
             }
             Language::Chinese => {
                 format!("{place}共有 {} 行出现“{query}”。", answer::number(&count))
@@ -61,8 +62,15 @@ impl Work<'_> {
 
     fn look(&mut self, search: &Search, limit: Option<&str>) -> Step<Told> {
         let mut need = Need::new(Skill::Search).with_text(Role::Query, search.query.clone());
-        if let Some(folder) = self.folder(search.files.folder.as_deref()) {
-            need = need.with_text(Role::Folder, folder);
+        let place = match &search.files.folder {
+            Some(file) if search.files.is_flat => {
+                self.known.file = Some(file.clone());
+                Some(file.clone())
+            }
+            folder => self.folder(folder.as_deref()),
+        };
+        if let Some(place) = place {
+            need = need.with_text(Role::Folder, place);
         }
         if let Some(pattern) = &search.files.pattern {
             need = need.with_text(Role::Glob, pattern.clone());
@@ -130,7 +138,7 @@ impl Work<'_> {
 
     fn place(&self, search: &Search) -> String {
         let folder = search.files.folder.as_deref().or(self.known.folder.as_deref());
-        let place = answer::place(self.language, folder, false);
+        let place = answer::place(self.language, folder, search.files.is_flat);
         match (&search.files.pattern, self.language) {
             (Some(pattern), Language::English) => format!("matching {pattern} {place}"),
             (Some(pattern), Language::Chinese) => format!("{place}匹配 {pattern} 的文件中"),

@@ -19,11 +19,12 @@ impl Work<'_> {
             .with_text(Role::File, path)
             .with_text(Role::Content, content.clone());
         let told = self.ask(&need)?;
-        let status = told.status.trim();
+        // What follows the first sentence is advice for models.
+        let status = told.status.split(". ").next().unwrap_or_default().trim_end_matches('.');
         self.said.push(Said {
             text: match self.language {
-                Language::English => format!("Done. {status}"),
-                Language::Chinese => format!("已完成。{status}"),
+                Language::English => format!("Done. {status}."),
+                Language::Chinese => format!("已完成。{status}."),
             },
             is_effect: true,
         });
