@@ -77,6 +77,9 @@ impl Tree {
         let call = text(fields, "call_id");
         if fact.r#type == "input.received" {
             self.runs.push(Node::new("run", "invoke_agent".to_owned(), &fact.run, at));
+            // A direct call has its run's id, and nobody but its input wanted it.
+            let direct = text(&fields["input"]["direct"], "tool").to_owned();
+            self.wanted.insert(fact.run.clone(), direct);
             return;
         }
         for wanted in fields["calls"].as_array().into_iter().flatten() {

@@ -171,14 +171,14 @@ fn server(node: &Node, agents: Agents) -> Result<Router<Layers>, Error> {
         .map_err(|error| Error::Reflection(error.to_string()))?;
     // Nobody takes the overall status back: a process that answers is healthy.
     let (_, health) = tonic_health::server::health_reporter();
-    let routes = Routes::new(service).add_service(reflection).add_service(health);
+    let grpc = Routes::new(service).add_service(reflection).add_service(health);
     let metrics = callboard_telemetry::metrics::route(node.metrics.clone());
-    let router = routes.prepare().into_axum_router().merge(metrics);
+    let all = grpc.prepare().into_axum_router().merge(metrics);
     Ok(Server::builder()
         .accept_http1(true)
         .layer(TraceLayer::grpc("callboard.agent.v1.AgentService"))
         .layer(Guard::new(&node.credentials))
-        .add_routes(Routes::from(router)))
+        .add_routes(Routes::from(all)))
 }
 
 /// Lets go in order: no new partitions, sessions keep what they have, streams end, leases go.
