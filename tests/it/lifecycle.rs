@@ -134,3 +134,30 @@ async fn a_port_in_use_is_said_and_nothing_is_left() {
     assert!(String::from_utf8_lossy(&output.stderr).contains(&address), "{output:?}");
     callboard.nothing_is_left().await;
 }
+
+#[tokio::test]
+async fn a_killed_orchestrator_is_replaced_and_the_run_goes_on() {
+    let model = ModelServer::script(vec![Reply::Hang, Reply::text("Here I am again.")]).await;
+    let callboard = Callboard::new()
+        .env("OPENAI_API_KEY", "sk-test-key-0123456789")
+        .env("OPENAI_BASE_URL", &model.base_url());
+    let stack = callboard.up(&[]).await;
+    let ask = callboard.command(&["ask", "--model", "openai:x", "hello"]).spawn().unwrap();
+    within(Duration::from_secs(30), "the model is asked", || {
+        (!model.requests().is_empty()).then_some(())
+    })
+    .await;
+    let orchestrator = processes_of(callboard.home())
+        .into_iter()
+        .find(|(_, command)| command.contains("serve orchestrator"))
+        .unwrap();
+    let pid = rustix::process::Pid::from_raw(orchestrator.0.cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    let output = tokio::time::timeout(Duration::from_secs(60), ask.wait_with_output()).await;
+    let output = output.expect("it ends").unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "Here I am again.");
+    assert_eq!(model.requests().len(), 2);
+    assert_eq!(stack.stop().await, 0);
+    callboard.nothing_is_left().await;
+}

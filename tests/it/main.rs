@@ -8,6 +8,7 @@ mod lifecycle;
 mod main_job;
 mod model_wire;
 mod on_etcd;
+mod planner;
 mod raw;
 mod shapes;
 mod tidy;

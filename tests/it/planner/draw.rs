@@ -22,6 +22,9 @@ const RARE: [&str; 12] = [
 /// As above, in Chinese.
 const RARE_CHINESE: [&str; 6] = ["超时", "预算", "验收", "排期", "迁移", "备份"];
 
+/// For names of files.
+const TITLES: [&str; 5] = ["会议纪要", "周报", "读书笔记", "采购清单", "说明"];
+
 /// A value of a wording: as the prompt shows it, and as the oracle gets it.
 #[derive(Clone, Debug)]
 pub(super) struct Value {
@@ -122,6 +125,11 @@ impl Draw {
                 return name;
             }
         }
+    }
+
+    /// A Chinese name.
+    pub(super) fn title(&mut self) -> String {
+        format!("{}{}", self.pick(&TITLES), self.whole(100, 999))
     }
 
     /// A line of prose without rare words.
