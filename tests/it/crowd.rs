@@ -67,7 +67,7 @@ async fn check_events(client: &reqwest::Client, url: &str, id: &str) {
             "run.started" => {
                 assert_eq!(current, "", "one run at a time");
                 assert!(started.insert(run.to_owned()));
-                current = run.to_owned();
+                run.clone_into(&mut current);
             }
             "run.ended" => {
                 assert_eq!(current, run);

@@ -153,7 +153,7 @@ async fn a_killed_orchestrator_is_replaced_and_the_run_goes_on() {
         .unwrap();
     let pid = rustix::process::Pid::from_raw(orchestrator.0.cast_signed()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    let output = tokio::time::timeout(Duration::from_secs(60), ask.wait_with_output()).await;
+    let output = tokio::time::timeout(Duration::from_mins(1), ask.wait_with_output()).await;
     let output = output.expect("it ends").unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "Here I am again.");

@@ -1,5 +1,16 @@
 //! Whole-system tests: one binary, one module per behaviour.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::too_many_lines,
+    clippy::cast_possible_truncation,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a test fails by panicking, tells a story in one function, and reads the real clock"
+)]
+
 mod approvals;
 mod bad_input;
 mod crowd;

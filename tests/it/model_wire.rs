@@ -64,7 +64,9 @@ async fn two_calls_and_text_in_one_step_are_one_message() {
     assert_eq!(run["steps"], 2);
     let requests = model.requests();
     assert_eq!(requests.len(), 2);
-    requests.iter().for_each(|body| check(body, "both please"));
+    for body in &requests {
+        check(body, "both please");
+    }
     let messages = requests[1]["messages"].as_array().unwrap();
     let tail: Vec<_> =
         messages[messages.len() - 3..].iter().map(|m| m["role"].as_str().unwrap()).collect();

@@ -58,7 +58,7 @@ impl Cluster {
     }
 
     async fn ready(&self) {
-        let deadline = std::time::Instant::now() + Duration::from_secs(60);
+        let deadline = std::time::Instant::now() + Duration::from_mins(1);
         loop {
             let tools = self.get("/v1/tools").await;
             let count = tools["tools"].as_array().map_or(0, |tools| {

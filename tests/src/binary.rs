@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Time after which a command counts as hanging.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_mins(2);
 
 /// The binary with a workspace, a state and a home of its own, all removed when dropped.
 #[derive(Debug)]
