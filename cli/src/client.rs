@@ -49,10 +49,13 @@ impl Client {
     /// # Errors
     /// When the URL or the token cannot be used.
     pub(crate) fn url(url: &str, token: Option<&str>) -> anyhow::Result<Self> {
-        let parsed = reqwest::Url::parse(url)
-            .map_err(|error| usage(format!("--server {url} is no URL: {error}")))?;
+        let parsed = reqwest::Url::parse(url).map_err(|error| {
+            usage(format!("--server {url} is no URL ({error}): write http://HOST:PORT"))
+        })?;
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
-            return Err(usage(format!("--server {url} is no http or https URL")));
+            return Err(usage(format!(
+                "--server {url} is no URL of a gateway: write http://HOST:PORT"
+            )));
         }
         let mut headers = HeaderMap::new();
         // A token may stand in the URL as `up` prints it.
@@ -127,7 +130,7 @@ impl Client {
 
     async fn send(&self, request: RequestBuilder) -> anyhow::Result<Response> {
         let response =
-            request.send().await.map_err(|error| problem::unreachable(&self.base, error))?;
+            request.send().await.map_err(|error| problem::unreachable(&self.base, &error))?;
         if response.status().is_success() {
             return Ok(response);
         }

@@ -39,6 +39,15 @@ pub(crate) fn out(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Writes what a model or a tool said to standard output: as it is where a program reads it, and
+/// with everything visible on a terminal.
+///
+/// # Errors
+/// As [`out`].
+pub(crate) fn content(text: &str) -> anyhow::Result<()> {
+    if io::stdout().is_terminal() { out(&visible(text)) } else { out(text) }
+}
+
 /// Writes one JSON document to standard output: on one line, or indented on a terminal.
 ///
 /// # Errors

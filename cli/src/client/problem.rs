@@ -29,17 +29,14 @@ pub(crate) fn of_event(body: &Value) -> anyhow::Error {
 }
 
 /// The error for no answer at all.
-pub(crate) fn unreachable(base: &str, error: reqwest::Error) -> anyhow::Error {
+pub(crate) fn unreachable(base: &str, error: &reqwest::Error) -> anyhow::Error {
     // The innermost cause says what happened; those around it say where it passed.
-    let mut cause: &dyn std::error::Error = &error;
+    let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
         cause = source;
     }
-    let what =
-        if error.is_timeout() { "did not answer in time".to_owned() } else { cause.to_string() };
-    let error = error.without_url();
-    anyhow::Error::new(error)
-        .context(format!("no answer from the gateway at {base} ({what}); is it running there?"))
+    let what = if error.is_timeout() { "no answer in time".to_owned() } else { cause.to_string() };
+    anyhow::anyhow!("the gateway at {base} cannot be reached: {what}; is it running there?")
 }
 
 /// The error for an answer that lacks what it must hold.
@@ -68,6 +65,11 @@ fn exit(status: StatusCode) -> Exit {
 }
 
 fn sentence(status: StatusCode, body: &Value) -> String {
+    if status == StatusCode::UNAUTHORIZED {
+        return "the gateway wants its API token, and this is not it: give it with --token-file FILE \
+                or in CALLBOARD_TOKEN"
+            .to_owned();
+    }
     let field = |name: &str| body.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let mut text = match (field("detail"), field("title")) {
         (Some(detail), _) => detail.to_owned(),
@@ -77,9 +79,6 @@ fn sentence(status: StatusCode, body: &Value) -> String {
     for violation in body.get("violations").and_then(Value::as_array).into_iter().flatten() {
         let part = |name: &str| violation.get(name).and_then(Value::as_str).unwrap_or_default();
         let _ = write!(text, "\n  {}: {}", part("pointer"), part("message"));
-    }
-    if status == StatusCode::UNAUTHORIZED {
-        text.push_str("; give the API token with --token-file FILE or in CALLBOARD_TOKEN");
     }
     crate::print::visible(&text)
 }

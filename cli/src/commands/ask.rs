@@ -26,11 +26,12 @@ const INPUT_LIMIT: usize = 256 * 1024;
 pub(crate) async fn run(here: &Here, ask: Ask) -> anyhow::Result<Exit> {
     let input = input(&ask.prompt)?;
     let mut interrupts = Interrupts::listen()?;
-    let connection = tokio::select! {
+    let mut connection = tokio::select! {
         connection = connect::open(here) => connection?,
         () = interrupts.next() => return Err(interrupted()),
     };
-    let done = follow(&connection.client, &ask, &input, &mut interrupts).await;
+    let done =
+        connection.run(async |client| follow(client, &ask, &input, &mut interrupts).await).await;
     connection.close().await;
     let document = done?;
     let run: Run = shapes::read(&document)?;
@@ -87,7 +88,10 @@ fn input(prompt: &str) -> anyhow::Result<String> {
             .take(limit)
             .read_to_end(&mut bytes)
             .map_err(|error| usage(format!("cannot read standard input: {error}")))?;
-        String::from_utf8(bytes).map_err(|_| usage("standard input is no UTF-8 text"))?
+        let text = String::from_utf8(bytes);
+        let text = text.map_err(|_| usage("standard input is no UTF-8 text"))?;
+        // The line break with which every tool ends its output is no part of the task.
+        text.trim_end_matches(['\n', '\r']).to_owned()
     } else {
         prompt.to_owned()
     };
@@ -112,7 +116,7 @@ fn print(ask: &Ask, document: &Value, run: &Run) -> anyhow::Result<()> {
         // No answer was given: what stands in its place says why.
         print::err(&format!("callboard: {}", why(run)));
     } else {
-        print::out(&run.answer)?;
+        print::content(&run.answer)?;
     }
     for call in &run.tool_calls {
         if let Some(sentence) = refused(call) {
@@ -139,13 +143,12 @@ fn why(run: &Run) -> String {
 
 fn limit(run: &Run) -> String {
     match run.reason.as_str() {
-        "steps" => format!(
-            "a limit ended the run after {}; raise it with --max-steps N",
-            words::count(run.steps, "step")
-        ),
-        "" => "a limit ended the run".to_owned(),
+        "steps" => {
+            "the limit of model replies ended the run; raise it with --max-steps N".to_owned()
+        }
         reason => format!(
-            "a limit ended the run: {reason}; `orchestrator.agent` in callboard.toml holds the limits"
+            "a limit ended the run ({reason}); `orchestrator.agent` in the configuration holds the \
+             limits"
         ),
     }
 }

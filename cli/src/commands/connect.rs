@@ -49,6 +49,27 @@ pub(crate) async fn open_running(here: &Here) -> anyhow::Result<Option<Connectio
 }
 
 impl Connection {
+    /// Lets `act` work for as long as the stack lives.
+    ///
+    /// # Errors
+    /// What `act` says, or why the stack ended before.
+    pub(crate) async fn run<T>(
+        &mut self,
+        act: impl AsyncFnOnce(&Client) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let ended = async {
+            match &mut self.joined {
+                Some(joined) => joined.ended().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            done = act(&self.client) => done,
+            error = ended => Err(error),
+        }
+    }
+
     /// The stack on this machine behind the gateway.
     pub(crate) fn stack(&self) -> Option<&Hello> {
         self.joined.as_ref().map(|joined| &joined.hello)
@@ -70,8 +91,8 @@ pub(crate) async fn with<T>(
     here: &Here,
     act: impl AsyncFnOnce(&Client) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let connection = open(here).await?;
-    let done = act(&connection.client).await;
+    let mut connection = open(here).await?;
+    let done = connection.run(act).await;
     connection.close().await;
     done
 }
@@ -108,6 +129,15 @@ fn agree(place: &Place, loaded: &Loaded, stack: &Hello) -> anyhow::Result<()> {
             stack.workspace
         )));
     }
+    if stack.version != env!("CARGO_PKG_VERSION") {
+        return Err(usage(format!(
+            "the stack on the state folder {state} (process {}) is of version {}, and this is {}: \
+             end it, or use the same program",
+            stack.pid,
+            stack.version,
+            env!("CARGO_PKG_VERSION")
+        )));
+    }
     let differences = loaded.agreement().differences(&stack.agreement);
     if differences.is_empty() {
         return Ok(());
@@ -118,4 +148,80 @@ fn agree(place: &Place, loaded: &Loaded, stack: &Hello) -> anyhow::Result<()> {
         stack.pid,
         differences.join("\n  ")
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{self, Sources};
+    use crate::exit::{Exit, of};
+    use crate::place::Bases;
+
+    fn place() -> Place {
+        Place { workspace: "/w/one".into(), state: "/state".into(), sockets: "/run".into() }
+    }
+
+    fn loaded(variables: &[(&str, &str)]) -> Loaded {
+        let variables = variables.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect();
+        let bases = Bases::default();
+        config::load(&Sources { bases, variables, ..Sources::default() }).unwrap()
+    }
+
+    /// A stack on `place` that was started without any setting.
+    fn stack(place: &Place) -> Hello {
+        let agreement = loaded(&[]).agreement();
+        Hello {
+            workspace: place.workspace.display().to_string(),
+            workspace_digest: place.workspace_digest(),
+            config_digest: agreement.digest(),
+            agreement,
+            gateway: "/run/gateway.sock".into(),
+            directory: place.directory(),
+            http: None,
+            pid: 42,
+            version: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+
+    fn refused(place: &Place, loaded: &Loaded, stack: &Hello) -> String {
+        let error = agree(place, loaded, stack).unwrap_err();
+        assert_eq!(of(&error), Exit::Usage);
+        error.to_string()
+    }
+
+    #[test]
+    fn a_stack_of_the_same_workspace_and_configuration_is_joined() {
+        let stack = stack(&place());
+        agree(&place(), &loaded(&[]), &stack).unwrap();
+        // Where `up` listens and what it logs is its own business.
+        let own = [
+            ("CALLBOARD__GATEWAY__LISTEN", "127.0.0.1:1"),
+            ("CALLBOARD__TELEMETRY__LEVEL", "debug"),
+        ];
+        agree(&place(), &loaded(&own), &stack).unwrap();
+    }
+
+    #[test]
+    fn another_workspace_is_refused_and_both_are_named() {
+        let other = Place { workspace: "/w/two".into(), ..place() };
+        let error = refused(&other, &loaded(&[]), &stack(&place()));
+        assert!(error.contains("/w/one") && error.contains("/w/two"), "{error}");
+        assert!(error.contains("process 42"), "{error}");
+    }
+
+    #[test]
+    fn another_configuration_is_refused_and_both_values_are_named() {
+        let here = loaded(&[("CALLBOARD__ORCHESTRATOR__AGENT__MAX_STEPS", "3")]);
+        let error = refused(&place(), &here, &stack(&place()));
+        assert!(error.contains("`orchestrator.agent.max_steps` is 3 here and 16 there"), "{error}");
+        let key = loaded(&[("OPENAI_API_KEY", "sk-1234567890")]);
+        let error = refused(&place(), &key, &stack(&place()));
+        assert!(error.contains("api_key") && !error.contains("1234567890"), "{error}");
+    }
+
+    #[test]
+    fn another_version_is_refused() {
+        let old = Hello { version: "0.0.1".into(), ..stack(&place()) };
+        assert!(refused(&place(), &loaded(&[]), &old).contains("version 0.0.1"));
+    }
 }

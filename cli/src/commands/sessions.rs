@@ -77,7 +77,7 @@ async fn show(here: &Here, of: &OfSession) -> anyhow::Result<Exit> {
 
 /// A run: what was wanted, each call with its verdict, attempts and instance, the answer.
 fn page_of(run: &Run) -> String {
-    let mut page = format!("\n> {}\n", run.input.replace('\n', "\n> "));
+    let mut page = format!("\n> {}\n", run.input.trim_end().replace('\n', "\n> "));
     for call in &run.tool_calls {
         let failure = call.failure.as_ref().map(|failure| failure.message.as_str());
         let said = failure.filter(|text| !text.is_empty()).unwrap_or(&call.content);

@@ -111,14 +111,17 @@ pub(crate) async fn show(here: &Here, name: &str, output: Output) -> anyhow::Res
 pub(crate) async fn call(here: &Here, call: ToolCall) -> anyhow::Result<Exit> {
     let arguments = arguments(&call.args)?;
     let mut interrupts = Interrupts::listen()?;
-    let connection = tokio::select! {
+    let mut connection = tokio::select! {
         connection = connect::open(here) => connection?,
         () = interrupts.next() => return Err(interrupted()),
     };
     let start = start(&call, &arguments);
-    let client = &connection.client;
     let show = if call.json && !has_approver() { Show::Nothing } else { Show::Steps };
-    let done = drive(client, Follow::new(client, start, None), show, &mut interrupts).await;
+    let done = connection
+        .run(async |client| {
+            drive(client, Follow::new(client, start, None), show, &mut interrupts).await
+        })
+        .await;
     connection.close().await;
     let document = done?;
     let settled: Call = shapes::read(&document)?;
@@ -205,7 +208,7 @@ fn read(from: impl io::Read, name: &str) -> anyhow::Result<Vec<u8>> {
 /// What a call came to, for a person: its content on standard output, what went wrong beside it.
 fn told(call: &Call) -> anyhow::Result<()> {
     if call.status == "ok" {
-        return print::out(&call.content);
+        return print::content(&call.content);
     }
     let failure = call.failure.clone().unwrap_or_default();
     let message = if failure.message.is_empty() { &call.content } else { &failure.message };

@@ -39,7 +39,7 @@ pub(crate) async fn run(here: &Here, up: Up) -> anyhow::Result<Exit> {
     }
     tokio::select! {
         ended = &mut lived => ended,
-        // Who asks twice does not want to wait: the roles end by themselves.
+        // Who asks twice does not want to wait: what is left is killed.
         () = interrupts.next() => Ok(Exit::Cancelled),
     }
 }

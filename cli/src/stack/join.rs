@@ -53,7 +53,7 @@ pub(crate) async fn join_or_start(place: &Place, order: &StackOrder) -> anyhow::
     let deadline = Instant::now() + LIMIT;
     while Instant::now() < deadline {
         if let Some(link) = connect(place).await {
-            if let Try::Ready(joined) = hear(link, None).await? {
+            if let Try::Ready(joined) = hear(place, link, None).await? {
                 return Ok(*joined);
             }
         } else if lock::holder(&place.state)? == Holder::Nobody
@@ -74,7 +74,7 @@ pub(crate) async fn join_running(place: &Place) -> anyhow::Result<Option<Joined>
     let deadline = Instant::now() + LIMIT;
     while Instant::now() < deadline {
         if let Some(link) = connect(place).await {
-            if let Try::Ready(joined) = hear(link, None).await? {
+            if let Try::Ready(joined) = hear(place, link, None).await? {
                 return Ok(Some(*joined));
             }
         } else if lock::holder(&place.state)? == Holder::Nobody {
@@ -86,6 +86,24 @@ pub(crate) async fn join_running(place: &Place) -> anyhow::Result<Option<Joined>
 }
 
 impl Joined {
+    /// Waits until the stack ends without being asked to, and says why. Dropping the future loses
+    /// nothing that matters: a stack that ended stays ended.
+    pub(crate) async fn ended(&mut self) -> anyhow::Error {
+        loop {
+            let mut line = String::new();
+            if !matches!(self.link.read_line(&mut line).await, Ok(length) if length > 0) {
+                return anyhow::anyhow!(
+                    "the stack (process {}) ended; its logs are in the folder `logs` of the state \
+                     folder",
+                    self.hello.pid
+                );
+            }
+            if let Ok(Answer::Failed(failed)) = serde_json::from_str(&line) {
+                return failed.into();
+            }
+        }
+    }
+
     /// Leaves. If this was the last client of a stack that lives for its clients, it returns when
     /// the stack's processes are gone.
     pub(crate) async fn leave(mut self) {
@@ -150,11 +168,11 @@ async fn start(place: &Place, order: &StackOrder) -> anyhow::Result<Try> {
     let mut text = serde_json::to_string(order)?;
     text.push('\n');
     link.write_all(text.as_bytes()).await.context("the stack's process ended at once")?;
-    hear(link, Some(child)).await
+    hear(place, link, Some(child)).await
 }
 
 /// Waits for the answer of a stack.
-async fn hear(link: UnixStream, child: Option<Child>) -> anyhow::Result<Try> {
+async fn hear(place: &Place, link: UnixStream, child: Option<Child>) -> anyhow::Result<Try> {
     let mut link = BufReader::new(link);
     let mut answer = String::new();
     let answered = timeout(LIMIT, link.read_line(&mut answer)).await;
@@ -162,9 +180,10 @@ async fn hear(link: UnixStream, child: Option<Child>) -> anyhow::Result<Try> {
         Ok(Ok(0) | Err(_)) if child.is_some() => anyhow::bail!("the stack's process ended at once"),
         Ok(Ok(0) | Err(_)) => return Ok(Try::Again),
         Ok(Ok(_)) => {}
-        Err(_) => anyhow::bail!("the stack does not become ready"),
+        Err(_) => return Err(unanswered(place)),
     }
-    let answer = serde_json::from_str(&answer).context("the stack's answer cannot be read")?;
+    let answer = serde_json::from_str(&answer)
+        .context("the stack's answer cannot be read; is it of another version?")?;
     match answer {
         Answer::Ready(hello) => Ok(Try::Ready(Box::new(Joined { hello: *hello, link, child }))),
         Answer::Failed(failed) => Err(failed.into()),

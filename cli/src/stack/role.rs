@@ -52,6 +52,9 @@ const PROXIES: &[&str] = &[
 /// The standard error of a role that nobody watches starts anew above this size.
 const STDERR_LIMIT: u64 = 1 << 20;
 
+/// How long a role may take to read its order, if that is longer than a pipe.
+const ORDER_LIMIT: Duration = Duration::from_secs(5);
+
 /// How long to wait for what a dead role's pipe still holds.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
@@ -138,8 +141,8 @@ impl Launcher {
         if let Some(stdin) = &mut lifeline {
             let mut line = serde_json::to_string(order)?;
             line.push('\n');
-            // A role that died already is reported as ended; its reason counts, not this one.
-            let _ = stdin.write_all(line.as_bytes()).await;
+            // A role that died already, or hangs, is found out by its end or by its silence.
+            let _ = timeout(ORDER_LIMIT, stdin.write_all(line.as_bytes())).await;
         }
         let running = Running { pid, lifeline, kill: CancellationToken::new() };
         Ok(Started { running, child })

@@ -6,8 +6,10 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use async_trait::async_trait;
 use callboard_discovery::{Error, Held, Instance, Owners, Registration, Role};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::UnixListener;
 use tokio::time::timeout;
 
 use super::*;
@@ -53,6 +55,24 @@ struct Scene {
     told: Arc<Told>,
     stack: Supervisor,
     client: BufReader<UnixStream>,
+    /// Ends with the scene.
+    _gateway: JoinSet<()>,
+}
+
+/// A gateway that knows of every tool service that was told of.
+async fn answer_for_gateway(listener: UnixListener, live: watch::Receiver<LiveSet>) {
+    loop {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = BufReader::new(&mut stream).lines();
+        while request.next_line().await.unwrap().is_some_and(|line| !line.is_empty()) {}
+        let ids: Vec<Value> = live.borrow().instances.keys().map(|id| json!({"id": id})).collect();
+        let body = json!({"tools": [{"name": "any", "instances": ids}]}).to_string();
+        let length = body.len();
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        stream.write_all(answer.as_bytes()).await.unwrap();
+    }
 }
 
 impl Scene {
@@ -89,10 +109,15 @@ impl Scene {
             lock: lock::take(&path).unwrap().unwrap(),
         };
         let told = Arc::new(Told(watch::channel(LiveSet::default()).0));
+        // Tests of one process share the provider; the first one brings it.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut gateway = JoinSet::new();
+        let listener = UnixListener::bind(path.join("gateway.sock")).unwrap();
+        gateway.spawn(answer_for_gateway(listener, told.live()));
         let discovery: Arc<dyn Discovery> = Arc::clone(&told) as _;
         let mut stack = Supervisor::start(plan, discovery, CancellationToken::new()).await.unwrap();
         stack.drain_limit = Duration::from_millis(300);
-        Self { folder, told, stack, client: BufReader::new(ours) }
+        Self { folder, told, stack, client: BufReader::new(ours), _gateway: gateway }
     }
 
     /// Says that every role serves, and waits until the stack knows.
