@@ -11,18 +11,27 @@ use super::{
 
 const LOAN: &str = "loan, loans, mortgage, borrow*, instalment*, installment*, repay*, amorti*, \
     monthly payment, monthly payments, 贷款, 房贷, 车贷, 按揭, 月供, 借款, 还款, 等额";
-const SAVINGS: &str = "interest, compound*, invest*, deposit*, savings, saved, 复利, 单利, 利息, 存款, 存入, 存, \
-    本息, 投资, 理财";
+const SAVINGS: &str = "interest, compound*, invest*, deposit*, savings, save, saved, saving, put away, set aside, \
+    contribut*, 复利, 单利, 利息, 存款, 存入, 存, 本息, 投资, 理财, 定投";
 
 /// The numbers of a loan or of savings.
 #[derive(Debug, Default)]
 struct Terms {
     principal: Option<String>,
+    /// What is paid in again and again, and whether that is once a month or once a year.
+    regular: Option<(String, Every)>,
     /// Percent.
     rate: Option<String>,
     is_rate_monthly: bool,
     years: Option<String>,
     months: Option<String>,
+}
+
+/// How often something is paid in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Every {
+    Month,
+    Year,
 }
 
 /// The calculation that a text about money and time asks for. Numbers in it are plain already.
@@ -32,7 +41,12 @@ pub(super) fn find(text: &str) -> Option<Sum> {
         return None;
     }
     let terms = Terms::read(text);
-    let principal = terms.principal.as_deref()?;
+    if let Some((payment, every)) = terms.regular.as_ref().filter(|_| !is_loan) {
+        return deposits(text, &terms, payment, *every);
+    }
+    // A loan is paid back in instalments; what is spoken of beside them is the loan.
+    let regular = terms.regular.as_ref().map(|(payment, _)| payment);
+    let principal = terms.principal.as_ref().or(regular)?;
     let rate = terms.rate.as_deref()?;
     if is_loan {
         loan(text, &terms, principal, rate)
@@ -100,12 +114,40 @@ fn savings(text: &str, terms: &Terms, principal: &str, rate: &str) -> Option<Sum
         Some(times) => format!("{principal}*(1+{rate}/100/{times})^({times}*{years})"),
         None => format!("{principal}*(1+{rate}/100)^{years}"),
     };
-    let wants_interest = has_any(text, ONLY_INTEREST) && !has_any(text, WITH_PRINCIPAL);
-    Some(if wants_interest {
+    Some(if wants_interest(text) {
         cents(format!("{amount}-{principal}"), Topic::InterestEarned)
     } else {
         cents(amount, Topic::FinalAmount)
     })
+}
+
+/// The same payment at the end of every month or year: P·((1 + r)^n − 1)/r.
+fn deposits(text: &str, terms: &Terms, payment: &str, every: Every) -> Option<Sum> {
+    let is_yearly = every == Every::Year;
+    let count = terms.count(is_yearly)?;
+    let rate = terms.rate.as_deref().filter(|rate| !is_zero(rate));
+    let paid = format!("{payment}*({count})");
+    let Some(rate) = rate else { return Some(cents(paid, Topic::FinalAmount)) };
+    let r = terms.rate_per_payment(rate, is_yearly);
+    let grown = format!("{payment}*((1+{r})^({count})-1)/{r}");
+    Some(match (&terms.principal, wants_interest(text)) {
+        (None, true) => cents(format!("{grown}-{paid}"), Topic::InterestEarned),
+        (None, false) => cents(grown, Topic::FinalAmount),
+        (Some(first), true) => {
+            let all = format!("{first}*(1+{r})^({count})+{grown}-{first}-{paid}");
+            cents(all, Topic::InterestEarned)
+        }
+        (Some(first), false) => {
+            cents(format!("{first}*(1+{r})^({count})+{grown}"), Topic::FinalAmount)
+        }
+    })
+}
+
+/// Whether the interest is wanted without what it was paid for.
+fn wants_interest(text: &str) -> bool {
+    let is_meant = has_any(text, ONLY_INTEREST)
+        || (has_any(text, SPOKEN_OF_INTEREST) && !has_any(text, GROWN));
+    is_meant && !has_any(text, WITH_PRINCIPAL)
 }
 
 /// How often in a year interest is added, where it is more than once.
@@ -115,10 +157,15 @@ const OFTEN: &[(&str, &str)] = &[
     ("365", "compounded daily, daily compounding, 按日复利, 每日复利"),
 ];
 /// The interest alone is wanted.
-const ONLY_INTEREST: &str = "how much interest, interest earned, interest is earned, the interest, \
-    simple interest, compound interest, interest do, interest will, 多少利息, 利息";
-/// It is wanted with what it was paid for.
-const WITH_PRINCIPAL: &str = "worth, balance, final amount, total amount, 本息, 本利和";
+const ONLY_INTEREST: &str = "how much interest, what interest, interest earned, interest is earned, interest do, \
+    interest does, interest will, interest would, 多少利息, 利息多少, 利息是多少, 利息有多少, 利息为多少";
+/// It is spoken of, if only as a way to grow.
+const SPOKEN_OF_INTEREST: &str = "the interest, simple interest, compound interest, 利息";
+/// What comes of it all is wanted.
+const GROWN: &str = "grow, grows, grow to, grow into, amount to, become, becomes, come to, turn into, \
+    end up, have, there be, worth, value, 变成, 变为, 增长到, 有多少钱, 值多少, 到期, 能拿, 拿到, 总额";
+/// The interest is wanted with what it was paid for.
+const WITH_PRINCIPAL: &str = "worth, balance, final amount, total amount, 本息, 本利和, 连本带利";
 
 /// Money has two places.
 fn cents(expression: String, topic: Topic) -> Sum {
@@ -167,6 +214,8 @@ impl Terms {
             self.years.get_or_insert(number);
         } else if follows(&["month", "个月", "月", "期"]) {
             self.months.get_or_insert(number);
+        } else if let Some(every) = every(before, after) {
+            self.regular.get_or_insert((number, every));
         } else {
             self.principal.get_or_insert(number);
         }
@@ -190,6 +239,30 @@ impl Terms {
             (false, false) => format!("({rate}/100/12)"),
         }
     }
+}
+
+/// How often an amount between these texts is paid in, if it is more than once.
+fn every(before: &str, after: &str) -> Option<Every> {
+    const BEHIND: &[(&str, Every)] = &[
+        (
+            "every month, each month, per month, a month, monthly, /month, 每月, 每个月",
+            Every::Month,
+        ),
+        ("every year, each year, per year, a year, yearly, annually, /year, 每年", Every::Year),
+    ];
+    const BEFORE: &[(&str, Every)] = &[
+        ("monthly, each month, every month, 每月, 每个月, 按月, 月存, 月投", Every::Month),
+        ("yearly, annual, each year, every year, 每年", Every::Year),
+    ];
+    let behind = BEHIND.iter().find(|(words, _)| {
+        super::words::find_any(after, words).is_some_and(|(start, _)| start == 0)
+    });
+    // As far as the last number or sentence: `每月定投`, `monthly deposits of`.
+    let ends = |one: char| one.is_ascii_digit() || matches!(one, ',' | '，' | '.' | '。' | '%');
+    let near = before.rsplit(ends).next().unwrap_or(before);
+    let is_rate = has_any(near, "compound*, rate, 复利, 利率");
+    let before = || BEFORE.iter().find(|(words, _)| !is_rate && has_any(near, words));
+    behind.or_else(before).map(|(_, every)| *every)
 }
 
 fn is_zero(number: &str) -> bool {
@@ -246,6 +319,30 @@ mod tests {
         check(
             "存入 2000 元，年利率 3%，5 年，按月复利，本息合计多少",
             "round(2000*(1+3/100/12)^(12*5), 2)",
+            Topic::FinalAmount,
+        );
+    }
+
+    #[test]
+    fn regular_deposits_become_the_annuity_s_future_value() {
+        let formula = "round(200*((1+(3/100/12))^(5*12)-1)/(3/100/12), 2)";
+        for text in [
+            "If I save 200 every month at 3% a year, how much do I have after 5 years?",
+            "I put away 200 a month for 5 years; the account pays 3% annually. What's the balance?",
+            "What do monthly deposits of 200 at 3% interest come to over 5 years?",
+            "每月存200元，年利率3%，5年后一共有多少钱？",
+            "我每个月定投200元，年化3%，5年后有多少？",
+        ] {
+            check(text, formula, Topic::FinalAmount);
+        }
+        check(
+            "Invest 1000 now and 50 every year for 4 years at 2%: what will I have?",
+            "round(1000*(1+(2/100))^(4)+50*((1+(2/100))^(4)-1)/(2/100), 2)",
+            Topic::FinalAmount,
+        );
+        check(
+            "What will 500 grow to in 3 years at 2% compound interest?",
+            "round(500*(1+2/100)^3, 2)",
             Topic::FinalAmount,
         );
     }

@@ -41,6 +41,9 @@ const NOT_A_NUMBER: &[char] = &[
     '律', '切', '旦', '边', '时',
 ];
 
+/// Before these characters "zero" means small or loose: `零钱`, `零存`.
+const AFTER_ZERO: &[char] = &['存', '钱', '售', '食', '件', '头', '用', '散', '星', '碎'];
+
 /// A text in which every number is plain digits or an expression of them.
 pub(super) fn plain(text: &str) -> String {
     let text = without_money(text);
@@ -54,7 +57,10 @@ fn without_money(text: &str) -> String {
     let mut kept = text.to_owned();
     for word in words::each(MONEY) {
         while let Some((start, end)) = words::find(&kept, word) {
-            kept.replace_range(start..end, if word.is_ascii() { " " } else { "" });
+            // What is left must not run together: `300元4年`.
+            let is_between = kept[..start].ends_with(|one: char| one.is_ascii_digit())
+                && kept[end..].starts_with(|one: char| one.is_ascii_digit());
+            kept.replace_range(start..end, if word.is_ascii() || is_between { " " } else { "" });
         }
     }
     kept
@@ -72,7 +78,7 @@ fn without_groups(text: &str) -> String {
                 calls.push(before.is_some_and(char::is_ascii_alphabetic));
             }
             ')' => drop(calls.pop()),
-            ',' | '，' if !calls.last().copied().unwrap_or(false) && groups(&characters, at) => {
+            ',' if !calls.last().copied().unwrap_or(false) && groups(&characters, at) => {
                 continue;
             }
             _ => {}
@@ -83,12 +89,13 @@ fn without_groups(text: &str) -> String {
 }
 
 /// Whether the comma at `at` stands between one to three digits (or whole groups) and exactly
-/// three.
+/// three. A comma behind decimals divides a list.
 fn groups(characters: &[char], at: usize) -> bool {
     let is_digit = |at: usize| characters.get(at).is_some_and(char::is_ascii_digit);
     let after = (at + 1..characters.len()).take_while(|at| is_digit(*at)).count();
     let before = (0..at).rev().take_while(|at| is_digit(*at)).count();
-    after == 3 && (1..=3).contains(&before)
+    let leads = (at - before).checked_sub(1).and_then(|leads| characters.get(leads));
+    after == 3 && (1..=3).contains(&before) && leads != Some(&'.')
 }
 
 /// Chinese numerals: `三百二十` becomes `(3*100+2*10)`.
@@ -105,9 +112,7 @@ fn han(text: &str) -> String {
         let is_number = length > 0
             && !follows_a_number
             && characters[at..at + length].iter().any(|one| digit(*one).is_some() || *one == '十')
-            && !(length == 1
-                && characters[at] == '一'
-                && next.is_some_and(|next| NOT_A_NUMBER.contains(next)));
+            && !(length == 1 && is_a_word(characters[at], next));
         if is_number {
             kept.push_str(&han_number(&characters[at..at + length]));
             at += length;
@@ -119,6 +124,16 @@ fn han(text: &str) -> String {
         }
     }
     kept
+}
+
+/// Whether a numeral and the character behind it are no number: `一下`, `零钱`.
+fn is_a_word(numeral: char, next: Option<&char>) -> bool {
+    let words = match numeral {
+        '一' => NOT_A_NUMBER,
+        '零' => AFTER_ZERO,
+        _ => return false,
+    };
+    next.is_some_and(|next| words.contains(next))
 }
 
 fn is_han_numeral(character: char) -> bool {
@@ -273,6 +288,8 @@ mod tests {
             ("1,200,000 at 4.5%", "1200000 at 4.5%"),
             ("max(1,200) and 1,200", "max(1,200) and 1200"),
             ("3, 400 and 5", "3, 400 and 5"),
+            ("849.5,606.75，120，300", "849.5,606.75，120，300"),
+            ("本金300元4年，零存整取", "本金300 4年，零存整取"),
             ("$1,250.50 or 30 dollars", " 1250.50 or 30  "),
             ("1.2 million", "(1.2*1000000)"),
             ("120万元", "(120*10000)"),

@@ -250,7 +250,7 @@ pub(super) fn value(text: &str, at: usize) -> Option<usize> {
     (!goes_on).then_some(length)
 }
 
-/// The values of a list that begins at `at`.
+/// The values of a list that begins at `at`; white space alone may stand between them.
 fn list(text: &str, at: usize) -> Vec<(usize, usize)> {
     const JOINERS: &[&str] = &["and", "&", "和", "与", "跟", "以及", "、", "，", ","];
     let mut items = Vec::new();
@@ -265,7 +265,9 @@ fn list(text: &str, at: usize) -> Vec<(usize, usize)> {
             let Some(joiner) = joiner else { break };
             next += joiner.len();
         }
-        if next == end {
+        let has_joiner = text[end..next].contains(|one: char| !one.is_whitespace());
+        let is_number = text[next..].starts_with(|one: char| one.is_ascii_digit());
+        if next == end || !(has_joiner || is_number) {
             break;
         }
     }

@@ -40,6 +40,9 @@ const VALUES: &[(&str, &str)] = &[
     ("{a} squared", "({a})^2"),
     ("{a} cubed", "({a})^3"),
     ("{a} (to the power of|raised to the power of|to the power|raised to) {b}", "({a})^({b})"),
+    ("[raise] {a} [raised] to the {b} power", "({a})^({b})"),
+    ("[the] {b} power of {a}", "({a})^({b})"),
+    ("[the] {b} root of {a}", "({a})^(1/({b}))"),
     ("[the] factorial of {a}", "({a})!"),
     ("{a} factorial", "({a})!"),
     ("[the] absolute value of {a}", "abs({a})"),
@@ -83,6 +86,10 @@ const VALUES: &[(&str, &str)] = &[
     ("{a} [的] (算术平方根|平方根)", "sqrt({a})"),
     ("(根号|√) {a}", "sqrt({a})"),
     ("{a} [的] 立方根", "cbrt({a})"),
+    ("{a} [的] (开平方|开方|开根号)", "sqrt({a})"),
+    ("{a} [的] 开立方", "cbrt({a})"),
+    ("{a} 开 {b} 次方", "({a})^(1/({b}))"),
+    ("{a} [的] {b} 次 方根", "({a})^(1/({b}))"),
     ("{a} [的] 平方", "({a})^2"),
     ("{a} [的] 立方", "({a})^3"),
     ("{a} [的] {b} 次 (方|幂)", "({a})^({b})"),
@@ -146,7 +153,7 @@ fn prepared(table: &'static [(&str, &str)]) -> Vec<(Pattern, &'static str)> {
 
 /// The text with every wording of the tables replaced.
 pub(super) fn rewrite(text: &str) -> String {
-    let mut text = multiplied(text);
+    let mut text = without_ordinals(&multiplied(text));
     // Every wording is about numbers.
     if !text.contains(|one: char| one.is_ascii_digit()) {
         return text;
@@ -174,6 +181,24 @@ pub(super) fn places(text: &str) -> (String, Option<String>) {
 /// The first row of a table that matches.
 fn first(table: &[(Pattern, &'static str)], text: &str) -> Option<(Caught, &'static str)> {
     table.iter().find_map(|(row, template)| Some((row.find(text)?, *template)))
+}
+
+/// `5th power` becomes `5 power`.
+fn without_ordinals(text: &str) -> String {
+    let mut text = text.to_owned();
+    for word in ["power", "root"] {
+        for ending in ["st", "nd", "rd", "th"] {
+            let ordinal = format!("{ending} {word}");
+            while let Some(at) = text
+                .match_indices(&ordinal)
+                .map(|(at, _)| at)
+                .find(|at| text[..*at].ends_with(|before: char| before.is_ascii_digit()))
+            {
+                text.replace_range(at..at + ending.len(), "");
+            }
+        }
+    }
+    text
 }
 
 /// An `x` between two numbers is a sign, not a letter.
@@ -214,6 +239,10 @@ mod tests {
             ("average of 3, 4, 5", "((3 + 4 + 5)/3)"),
             ("square root of 144", "sqrt(144)"),
             ("2 to the power of 10", "(2)^(10)"),
+            ("raise 2 to the 5th power", "(2)^(5)"),
+            ("the 3rd root of 27", "(27)^(1/(3))"),
+            ("27开平方", "sqrt(27)"),
+            ("27的3次方根", "(27)^(1/(3))"),
             ("the remainder when 17 is divided by 5", "(17 % 5)"),
             ("subtract 3 from 10", "(10 - 3)"),
             ("divide 10 by 4", "(10 / 4)"),

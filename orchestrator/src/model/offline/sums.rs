@@ -1,8 +1,9 @@
 //! Calculations that a text asks for, as expressions for a tool.
 //!
-//! Wordings are in `rewrite.rs`, loans and savings in `finance.rs`, numbers in `numerals.rs`.
+//! Wordings are in `rewrite.rs`, loans and savings in `finance.rs`, numbers in `numerals.rs`;
+//! `sequence.rs`, `lists.rs` and `prices.rs` know words that stand apart from their numbers.
 
-use super::{finance, numerals, rewrite, words};
+use super::{finance, lists, numerals, prices, rewrite, sequence, words};
 
 /// One calculation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,14 +49,34 @@ pub(super) fn find(text: &str) -> Vec<Sum> {
     if let Some(sum) = finance::find(&text) {
         return vec![Sum { places: places.or(sum.places), ..sum }];
     }
+    let plain = |expression| Sum { expression, places: places.clone(), topic: Topic::Plain };
+    if let Some(expression) = sequence::find(&text, single) {
+        return vec![plain(expression)];
+    }
     let rewritten = rewrite::rewrite(&text);
     let topic = if rewritten.contains("*100)") && !text.contains("*100)") {
         Topic::Percent
     } else {
         Topic::Plain
     };
-    let sum = |expression| Sum { expression, places: places.clone(), topic };
-    expressions(&rewritten).into_iter().map(sum).collect()
+    let found = expressions(&rewritten);
+    if found.is_empty() {
+        let apart = lists::find(&text).or_else(|| prices::find(&text));
+        return apart.into_iter().map(plain).collect();
+    }
+    found.into_iter().map(|expression| Sum { topic, ..plain(expression) }).collect()
+}
+
+/// The expression of a text that asks for exactly one, in brackets.
+fn single(text: &str) -> Option<String> {
+    let mut found = expressions(&rewrite::rewrite(text));
+    if found.is_empty() {
+        found.extend(lists::find(text));
+    }
+    match found.as_slice() {
+        [only] => Some(format!("({only})")),
+        _ => None,
+    }
 }
 
 /// The stretches of a text that are expressions with something to work out.
