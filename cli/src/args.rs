@@ -42,7 +42,7 @@ pub(crate) struct Global {
     /// How much may happen without being switched on by name
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) profile: Option<Profile>,
-    /// Use the gateway at this address instead of one on this machine
+    /// Use the gateway at this URL, or `unix:/path`, instead of a stack of its own
     #[arg(long, global = true, value_name = "URL", env = "CALLBOARD_SERVER")]
     #[arg(value_hint = ValueHint::Url)]
     pub(crate) server: Option<String>,

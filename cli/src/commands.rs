@@ -39,11 +39,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         Command::Doctor(output) => doctor::run(&here, output).await,
         Command::Config(output) => config::run(&here, output),
         Command::Completions { shell } => completions::run(shell),
-        Command::Serve(_) => unreachable_here(),
+        // It wants a runtime of its own size, which `main` gives it.
+        Command::Serve(_) => anyhow::bail!("`serve` is no client's command"),
     }
-}
-
-/// `serve` wants a runtime of its own size and never comes here.
-fn unreachable_here() -> anyhow::Result<Exit> {
-    anyhow::bail!("`serve` is started by `main`")
 }

@@ -1,6 +1,8 @@
 //! Finds the gateway that a command talks to: `--server`, the stack that runs on the state folder, or
 //! one that is started for this command and ends with it. Next: `ask`.
 
+use std::path::Path;
+
 use crate::client::Client;
 use crate::commands::here::{Here, stack_order};
 use crate::config::Loaded;
@@ -99,6 +101,10 @@ pub(crate) async fn with<T>(
 
 fn remote(here: &Here) -> anyhow::Result<Option<Connection>> {
     let Some(server) = &here.global.server else { return Ok(None) };
+    if let Some(socket) = server.strip_prefix("unix:") {
+        let client = Client::unix(Path::new(socket))?;
+        return Ok(Some(Connection { client, joined: None }));
+    }
     let token = match &here.global.token_file {
         Some(file) => Some(
             std::fs::read_to_string(file)
