@@ -70,7 +70,8 @@ impl<'a> Clause<'a> {
             folder: self.places.folder().map(str::to_owned),
             is_same: self.places.is_same,
             is_flat: self.places.folder.as_ref().is_some_and(|folder| folder.is_alone)
-                && self.places.pattern.is_none(),
+                && self.places.pattern.is_none()
+                && !self.says(p::BELOW),
         }
     }
 
@@ -126,6 +127,10 @@ pub(super) fn part(clause: &Clause<'_>) -> Option<Part> {
     let text = numerals::plain(&clause.bare);
     let text = text.replace("first line", "first 1 line").replace("last line", "last 1 line");
     let text = text.replace("首行", "前1行").replace("最后一行", "最后1行");
+    // `第三行`: a numeral behind `第` is left alone elsewhere, where it may be part of a name.
+    let text = "一二三四五六七八九".chars().zip('1'..='9').fold(text, |text, (han, digit)| {
+        text.replace(&format!("第{han}行"), &format!("第{digit}行"))
+    });
     let plain = |number: String| number.bytes().all(|byte| byte.is_ascii_digit()).then_some(number);
     let one =
         |rows: &[&str]| rows.iter().find_map(|row| plain(pattern::find(row, &text)?.fill("{a}")));

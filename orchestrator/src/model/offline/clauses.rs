@@ -19,16 +19,16 @@ const LEADS: &str = "and, then, also, please, finally, next, afterwards, after t
 /// Ends of sentences; a point only before white space.
 const ENDS: &[char] = &['。', '；', ';', '?', '？', '!', '！', '\n'];
 
-/// The clauses of a text, without what joins them.
-pub(super) fn split(text: &str) -> Vec<String> {
+/// The clauses of a text, without what joins them. In a command a semicolon is part of it.
+pub(super) fn split(text: &str, is_command: bool) -> Vec<String> {
     let mut clauses = Vec::new();
     let mut from = 0;
     let mut at = 0;
     while at < text.len() {
         let rest = &text[at..];
         let Some(first) = rest.chars().next() else { break };
-        let is_end =
-            ENDS.contains(&first) || (first == '.' && rest[1..].starts_with(char::is_whitespace));
+        let is_point = first == '.' && rest[1..].starts_with(char::is_whitespace);
+        let is_end = is_point || (ENDS.contains(&first) && !(is_command && first == ';'));
         let cut = if is_end { Some(first.len_utf8()) } else { joint(text, at) };
         match cut {
             Some(length) => {
@@ -124,7 +124,7 @@ mod tests {
             ("", &[]),
         ];
         for (text, expected) in rows {
-            assert_eq!(split(text), *expected, "{text}");
+            assert_eq!(split(text, false), *expected, "{text}");
         }
     }
 }

@@ -4,10 +4,17 @@
 
 use serde_json::{Map, Value};
 
-use super::{super::ToolDeclaration, words::is_han};
+use super::{
+    super::ToolDeclaration,
+    words::{each, is_han},
+};
 
 /// Most words that a value takes.
 const MOST_WORDS: usize = 12;
+
+/// Words that are in requests of every kind.
+const PLAIN: &str = "what, what's, which, who, how, much, many, is, are, does, the, this, that, there, please, \
+    can, could, you, for, and, give, tell, show, 我, 你, 是, 的, 了, 请, 帮, 把, 吗, 什, 么, 多, 少, 怎, 样, 下, 一";
 
 /// A word, or one Chinese character, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +76,13 @@ fn template(request: &str, arguments: &Map<String, Value>) -> Option<Vec<Part>> 
             parts.splice(at..at + wanted.len(), [Part::Slot(name.clone())]);
         }
     }
-    let says_something = parts.iter().any(|part| {
-        matches!(part, Part::Word(word) if word.chars().count() > 2 || word.chars().all(is_han))
+    // Two words of a question, "what is", say nothing about what is asked.
+    let says_something = parts.iter().any(|part| match part {
+        Part::Word(word) => {
+            (word.chars().count() > 2 || word.chars().all(is_han))
+                && each(PLAIN).all(|plain| plain != word)
+        }
+        Part::Slot(_) => false,
     });
     says_something.then_some(parts)
 }

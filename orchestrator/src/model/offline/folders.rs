@@ -74,7 +74,8 @@ pub(super) fn is_folder_word(token: &Token) -> bool {
 /// How surely a word is a folder, 0 the surest; `None` if it is none.
 fn rank(tokens: &[Token], at: usize) -> Option<u8> {
     let token = &tokens[at];
-    let is_number = token.text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number =
+        token.text != "." && token.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if token.kind == Kind::Han || is_number {
         return None;
     }
@@ -83,6 +84,13 @@ fn rank(tokens: &[Token], at: usize) -> Option<u8> {
         return Some(0);
     }
     if token.text.ends_with('/') {
+        return Some(1);
+    }
+    // `search x for …`
+    let verb = at.checked_sub(1).map(|at| &tokens[at]);
+    let is_searched = verb.is_some_and(|verb| verb.is_any("search, scan, grep"))
+        && tokens.get(at + 1).is_some_and(|next| next.is("for"));
+    if is_searched && !token.is_file() {
         return Some(1);
     }
     if token.is_file() || is_word {

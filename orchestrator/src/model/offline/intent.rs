@@ -47,7 +47,7 @@ pub(super) fn understand(text: &str) -> Understood {
     let mut unclear: Vec<String> = Vec::new();
     // The last clause that was understood, and how many goals were there before it.
     let (mut last, mut known) = (String::new(), 0);
-    for clause in clauses::split(&masked.text) {
+    for clause in clauses::split(&masked.text, orders::is_command(&masked.text)) {
         let text = match unclear.last() {
             Some(before) if goals.is_empty() => format!("{before} , {clause}"),
             _ => clause.clone(),
@@ -194,18 +194,16 @@ fn search(clause: &Clause<'_>) -> Option<Goal> {
     let is_quoted = clause.tokens.iter().any(|token| token.kind == tokens::Kind::Quote);
     let is_find =
         is_quoted && !has_file && clause.says("find, look for, 查找, 找") && !clause.says(p::FILES);
-    let is_search = clause.says(p::SEARCH) || is_where || is_mention || is_find;
+    let is_line = clause.says(p::LINE_OF) && has_file;
+    let is_search = clause.says(p::SEARCH) || is_where || is_mention || is_find || is_line;
     let speaks_of_names = clause.says(p::NAMED) || clause.says(p::NAME_HOLDS);
     // `查找所有 .py 文件`: the verb alone does not tell words from names.
-    let has_kind = clause.places.pattern.is_some() && clause.says(p::FILES);
-    if !is_search || speaks_of_names || (has_kind && !is_quoted && !is_mention && !is_where) {
+    let has_kind = clause.places.pattern.is_some();
+    let is_sure = is_quoted || is_mention || is_where || is_line;
+    if !is_search || speaks_of_names || (has_kind && clause.says(p::FILES) && !is_sure) {
         return None;
     }
     let query = queries::query(clause)?;
-    let speaks_of_a_file = clause.places.file().is_some_and(|path| query.contains(path));
-    if speaks_of_a_file && !clause.says(p::USED) && !clause.says(p::MENTION) {
-        return None;
-    }
     // A single file is searched like a folder with nothing below it.
     let file = clause.places.file().filter(|path| !query.contains(path));
     let files = match file {
@@ -216,10 +214,10 @@ fn search(clause: &Clause<'_>) -> Option<Goal> {
         clause.says(p::FILES) && !clause.says("in the files, all files for, files for");
     let shows = if names_files { Shows::Files } else { Shows::Places };
     let search = Search { query, files, shows };
-    if clause.says(p::TIMES) {
+    if clause.says(p::TIMES) && !is_line {
         return Some(Goal::Tell(Quantity::Matches(search)));
     }
-    if clause.says(p::COUNT) && clause.says(p::FILES) {
+    if clause.says(p::COUNT) && clause.says(p::FILES) && !is_line {
         return Some(Goal::Tell(Quantity::MatchingFiles(search)));
     }
     Some(Goal::Search(search))
@@ -270,14 +268,16 @@ fn about_a_file(clause: &Clause<'_>) -> Option<Goal> {
 
 /// Questions about many files.
 fn about_files(clause: &Clause<'_>) -> Option<Goal> {
+    let asks_what_is_in = clause.says(p::READ) || clause.says(p::WHATS_IN);
     if clause.places.file().is_none()
-        && !clause.says(p::READ)
+        && !asks_what_is_in
         && let Some(pick) = clause.pick()
     {
         return Some(Goal::Pick(pick));
     }
     let folder = || clause.files().folder;
-    if clause.says(p::COUNT) && clause.says(p::FOLDERS) {
+    let counts_files = clause.says(p::FILES) || clause.places.pattern.is_some();
+    if clause.says(p::COUNT) && clause.says(p::FOLDERS) && !counts_files {
         return Some(Goal::Tell(Quantity::Folders(folder())));
     }
     let has_pattern = clause.places.pattern.is_some();
@@ -316,7 +316,7 @@ fn show(clause: &Clause<'_>) -> Option<Goal> {
     if is_file && (is_read || clause.says(p::SHOW) || clause.tokens.len() == 1) {
         return Some(Goal::Read { file: clause.file(), part: Part::All });
     }
-    if is_read && clause.pick().is_some() {
+    if (is_read || clause.says(p::WHATS_IN)) && clause.pick().is_some() {
         return Some(Goal::Read { file: clause.file(), part: Part::All });
     }
     let lists =
@@ -335,7 +335,9 @@ fn sum(clause: &Clause<'_>) -> Option<Goal> {
 
 fn introduce(clause: &Clause<'_>) -> Option<Goal> {
     let is_short = clause.text.chars().count() < 40;
-    (is_short && clause.says(p::INTRODUCE)).then_some(Goal::Introduce)
+    // A greeting is one only if nothing else is said.
+    let is_greeting = clause.says(p::GREETINGS) && clause.tokens.len() <= 3;
+    (is_short && (clause.says(p::INTRODUCE) || is_greeting)).then_some(Goal::Introduce)
 }
 
 #[cfg(test)]

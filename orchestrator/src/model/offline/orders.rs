@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Before a content that is not quoted.
-const ARTICLES: &str = "the text, the words, the line, the string, with, a file, a new file, new file, file, 文字, \
+const ARTICLES: &str = "named, called, 名为, 叫做, the text, the words, the line, the string, with, a file, a new file, new file, file, 文字, \
     文本, 一个, 一份, 文件, 新文件";
 
 /// A file to write, and with what.
@@ -124,6 +124,12 @@ fn said(clause: &Clause<'_>, part: &str) -> Option<Content> {
         return Some(Content::Last).filter(|_| !part.is_empty());
     }
     Some(Content::Text(clause.masked.said(part)))
+}
+
+/// Whether a text begins with the order to run something.
+pub(super) fn is_command(text: &str) -> bool {
+    words::find_any(text, p::RUN)
+        .is_some_and(|(start, _)| text[..start].split_whitespace().all(is_polite))
 }
 
 /// A command to run.

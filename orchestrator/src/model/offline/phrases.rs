@@ -24,20 +24,19 @@ pub(super) const CHANGED: &str = "when was, when did, last modified, last change
 pub(super) const NEWEST: &str = "changed last, modified last, edited last, updated last, 最后改动, 最后更新, newest, latest, most recent, most recently, last modified, last changed, last updated, \
     recently modified, freshest, youngest, 最新, 最近修改, 最近更新, 最近改动, 最近的, \
     最后修改";
-pub(super) const OLDEST: &str =
-    "oldest, earliest, least recent, least recently, 最旧, 最老, 最早, 最久";
-pub(super) const LARGEST: &str = "largest, biggest, heaviest, greatest, most bytes, takes the most space, 最大, 最占空间, \
+pub(super) const OLDEST: &str = "for the longest time, longest time, longest ago, untouched the longest, 最久没, 最久未, 最长时间没, oldest, earliest, least recent, least recently, 最旧, 最老, 最早, 最久";
+pub(super) const LARGEST: &str = "the most space, most disk space, 占用空间最多, 占用空间最大, 占空间最多, 占空间最大, 占地最大, largest, biggest, heaviest, greatest, most bytes, takes the most space, 最大, 最占空间, \
     体积最大";
-pub(super) const SMALLEST: &str = "smallest, tiniest, fewest bytes, least bytes, 最小, 体积最小";
+pub(super) const SMALLEST: &str = "the least space, 占用空间最少, 占用空间最小, smallest, tiniest, fewest bytes, least bytes, 最小, 体积最小";
 
 /// A file is to be shown, whatever else is said.
-pub(super) const READ: &str = "写了些什么, 写些什么, read, open, cat, print, contents, content, what does, what do, says, text of, 读取, 打开, \
+pub(super) const READ: &str = "what's written, what is written, written in, 说了些什么, 说些什么, 讲了什么, 讲了些什么, 讲什么, 写了些什么, 写些什么, read, open, cat, print, contents, content, what does, what do, says, text of, 读取, 打开, \
     读一下, 读出, 读读, 朗读, 读, 内容, 写了什么, 写着什么, 说了什么";
 /// A file is to be shown if one is named.
 pub(super) const SHOW: &str = "show, display, view, see, look at, output, dump, what is in, what's in, what's inside, \
     inside, give me, 查看, 显示, 看看, 看一下, 看, 展示, 输出, 有什么, 有哪些内容, 里面有, \
     里有";
-pub(super) const LIST: &str = "list, ls, dir, show, what is in, what's in, what's inside, what files, which files, \
+pub(super) const LIST: &str = "contain, contains, everything in, 有些什么, 些什么文件, 有什么文件, 文件列表, list, ls, dir, show, what is in, what's in, what's inside, what files, which files, \
     what are the files, contents, content, enumerate, what do, what does, 列出, 列一下, 列举, \
     显示, 查看, 看看, 有哪些文件, 有什么文件, 有什么, 有哪些, 清单, 列表, 都有什么";
 pub(super) const FIND: &str = "find, locate, where is, where's, where are, is there, are there, exist, exists, look for, \
@@ -45,17 +44,17 @@ pub(super) const FIND: &str = "find, locate, where is, where's, where are, is th
     找出, 寻找, 定位, 在哪, 有没有, 是否有, 是否存在, 存在, 列出, 哪些, 所有, 全部, 有哪些";
 pub(super) const NAMED: &str = "named, called, with the name, by the name of, name is, 名为, 叫做, 叫, 名字是, 名字叫, \
     名称为, 名称是, 文件名为, 文件名是";
-pub(super) const NAME_HOLDS: &str = "whose name contains, whose names contain, with names containing, name contains, \
+pub(super) const NAME_HOLDS: &str = "名字里带有, 名字带有, 名字里含有, 名字含有, 文件名带有, 文件名里带有, 名称带有, 名称里带有, 名字中带, 名字里带, whose name contains, whose names contain, with names containing, name contains, \
     names contain, in its name, in their name, in their names, in the name, starting with, \
     名字包含, 名字里有, 名称包含, 文件名包含, 文件名里有, 文件名含有, 名字中有, 文件名中有";
 
 /// Words stand in files.
-pub(super) const MENTION: &str = "mention, mentions, mentioning, mentioned, contain, contains, containing, include, \
-    includes, including, reference, references, referencing, refer to, refers to, talk about, \
+pub(super) const MENTION: &str = "use the term, use the word, uses the term, use, uses, talk about, speak of, include, includes, 出现过, 含有, 带, mention, mentions, mentioning, mentioned, contain, contains, containing, \
+    reference, references, referencing, refer to, refers to, talk about, \
     talks about, use the word, uses the word, have the word, has the word, with the word, \
     with the text, with the string, with the phrase, 提到了, 提到过, 提到, 提及了, 提及, \
     包含了, 包含, 含有, 用到了, 用到, 引用了, 引用, 写到了, 写到, 涉及, 带有, 出现了, 出现过";
-pub(super) const SEARCH: &str = "search the files for, search files for, search for, search, grep for, grep, \
+pub(super) const SEARCH: &str = "有多少处, 有几处, 多少处, 几处, where it says, does it say, search the files for, search files for, search for, search, grep for, grep, \
     look for the word, look for the text, look for, find the text, find the word, \
     find the string, find the phrase, find all occurrences of, find every occurrence of, \
     find occurrences of, find all mentions of, find mentions of, find uses of, \
@@ -72,10 +71,7 @@ pub(super) const WHERE: &str = "where is, where are, where's, where does, where 
 pub(super) const STANDS: &str = "mentioned, used, defined, declared, referenced, found, called, appear, appears, occur, \
     occurs, come up, show up, stand, written, implemented, 出现在, 出现, 在哪里, 在哪儿, \
     在哪些, 在哪个, 被提到, 被用到, 用在";
-/// As in [`STANDS`], where a use and not a place is asked for.
-pub(super) const USED: &str = "mentioned, used, defined, declared, referenced, called, appear, appears, occur, occurs, \
-    出现, 被提到, 被用到, 用在";
-pub(super) const TIMES: &str = "how many times, how often, number of times, number of occurrences, count occurrences, \
+pub(super) const TIMES: &str = "出现了几次, 出现几次, how many times, how often, number of times, number of occurrences, count occurrences, \
     count the occurrences, how many occurrences, how many matches, how many lines mention, \
     how many lines contain, 多少次, 几次, 出现次数, 多少处, 次数, 多少行包含, 多少行提到";
 
@@ -111,9 +107,8 @@ pub(super) const NO_COMMANDS: &str =
     "the, a, an, this, that, it, them, some, my, all, for, through, out, over";
 
 pub(super) const INTRODUCE: &str = "who are you, what are you, what can you do, what do you do, help, your name, \
-    how do you work, hello, hi, hey, good morning, are you an ai, which model are you, \
-    你是谁, 你是什么, 你能做什么, 你会做什么, 你可以做什么, 你会什么, 帮助, 你叫什么, 你好, \
-    您好, 你有什么功能, 你有哪些功能, 你是哪个模型";
+    how do you work, are you an ai, which model are you, \
+    你是谁, 你是什么, 你能做什么, 你会做什么, 你可以做什么, 你会什么, 帮助, 你叫什么, 你有什么功能, 你有哪些功能, 你是哪个模型";
 /// What takes a language model.
 pub(super) const BEYOND: &str = "summari*, summary, translate, translation, explain, poem, essay, joke, why, opinion, \
     rewrite, refactor, fix, improve, debug, weather, compare, recommend, describe, analy*, \
@@ -124,7 +119,7 @@ pub(super) const BEYOND: &str = "summari*, summary, translate, translation, expl
 pub(super) const POINTERS: &str = "it, that, this, its, them, those, the result, that number, this number, the file, \
     that file, 结果, 它, 其, 该, 这个数, 那个数, 这个数字, 那个数字, 得数, 上述";
 /// Only asks to be told what was asked for.
-pub(super) const FILLERS: &str = "tell me the output, tell me the result, tell me the answer, show me the output, \
+pub(super) const FILLERS: &str = "show me what is in it, show me what it says, show it to me, show me, 给我看看, 给我看, which ones, which one are they, which files, 是哪些, 分别是哪些, tell me the output, tell me the result, tell me the answer, show me the output, \
     show me the result, show the output, show the result, give me the result, \
     give me the answer, give me the output, report the result, report the output, tell me, \
     thanks, thank you, report back, let me know, print the result, print the output, \
@@ -138,3 +133,14 @@ pub(super) const FINDINGS: &str = "headings, number of, line count, count of, na
     数量, 个数, 列表, 章节";
 pub(super) const AVERAGE_SIZE: &str =
     "average size, average file size, mean size, average number of bytes, 平均大小";
+/// The number of a line is wanted.
+pub(super) const LINE_OF: &str = "which line, what line, which lines, what lines, line number, line numbers, 第几行, 哪一行, \
+    哪几行, 行号, 在哪行";
+/// All folders below count.
+pub(super) const BELOW: &str = "subfolders, subfolder, subdirectories, recursively, recursive, anywhere, including, nested, \
+    all levels, 子目录, 子文件夹, 递归, 包括, 及其";
+/// A file is to be shown that has to be found first.
+pub(super) const WHATS_IN: &str = "what is in, what's in, what does, what is inside, what's inside, contents of, content of, \
+    print, display, 内容, 写了什么, 给我看, 显示内容";
+pub(super) const GREETINGS: &str =
+    "hello, hi, hey, good morning, good evening, 你好, 您好, 早上好, 嗨";

@@ -11,9 +11,6 @@ use super::{
 /// Words that point at files which were named before.
 const SAME: &str = "such files, those files, these files, of them, 该类文件, 此类文件, 这类文件, 这些文件, \
     那些文件, 同类文件, 这种文件";
-/// Behind "file" these begin something else than its name.
-const NO_NAMES: &str = "with, to, that, for, has, have, say, says, contains, exist, exists, by, containing, \
-    saying, ending, mention, mentions, as, on";
 /// Before "file" these are no name.
 const NO_TITLES: &str = "the, which, what, this, that, every, new, largest, newest, oldest, smallest, biggest, \
     latest, read, write, create, a, one, make, find";
@@ -26,6 +23,8 @@ pub(super) struct Places {
     pub(super) folder: Option<Folder>,
     /// Glob over names.
     pub(super) pattern: Option<String>,
+    /// Which words name kinds of file.
+    patterns_at: Vec<usize>,
     /// Speaks of files that were named before: "such files".
     pub(super) is_same: bool,
 }
@@ -43,6 +42,7 @@ impl Places {
         Self {
             files: files.map(|at| (at, tokens[at].text.clone())).collect(),
             folder,
+            patterns_at: patterns.iter().map(|(at, _)| *at).collect(),
             pattern: patterns.into_iter().next().map(|(_, pattern)| pattern),
             is_same: has_any(clause, SAME),
         }
@@ -56,6 +56,11 @@ impl Places {
     /// The folder that is named.
     pub(super) fn folder(&self) -> Option<&str> {
         self.folder.as_ref().map(|folder| folder.path.as_str())
+    }
+
+    /// Places of all words that say where and which.
+    pub(super) fn all(&self) -> impl Iterator<Item = usize> {
+        self.named().chain(self.patterns_at.iter().copied())
     }
 
     /// Places of the words that name files and folders.
@@ -78,11 +83,14 @@ fn is_file(tokens: &[Token], at: usize) -> bool {
     token.is_file() || is_bare_name || is_title || is_shouted(token) || is_dotfile(token)
 }
 
-/// A name behind the word "file".
+/// A name behind the word "file": quoted, or unlike a word of a sentence.
 fn is_name(token: &Token) -> bool {
-    let is_word = token.kind == Kind::Word;
+    let is_odd =
+        |one: char| one.is_ascii_uppercase() || one.is_ascii_digit() || "_-/".contains(one);
     token.kind == Kind::Quote
-        || (is_word && !folders::is_plain_word(token) && !token.is_any(NO_NAMES))
+        || (token.kind == Kind::Word
+            && token.text.contains(is_odd)
+            && !folders::is_plain_word(token))
 }
 
 /// `Makefile file`

@@ -7,34 +7,27 @@ use super::{
     words::{self, is_han},
 };
 
-/// Behind these the place follows and the words that are looked for end.
-const PLACE: &[&str] = &[
-    " in the",
-    " in",
-    " under",
-    " inside",
-    " within",
-    " below",
-    " across",
-    " throughout",
-    " anywhere",
-    " among",
-    " from the",
-];
-/// Before the words that are looked for.
-const ARTICLES: &str = "the words, the word, the text, the string, the phrase, the term, the function, \
-    the keyword, the name, all occurrences of, occurrences of, for, the, word, text, any, \
-    关键词, 关键字, 字符串, 单词, 文字, 文本, 内容, 词语, 词, 函数, 了, 过, ：, :";
-/// Behind them.
-const TAILS: &str = "的所有文件, 的文件, 的地方, 的位置, 的行, 这个词, 一词, 这个单词, 这个字符串, 这几个字, \
-    吗, 呢, 的, ？, ?, 。, ., !, please, 有哪些, 是哪些, 在哪里, 了, 文件";
+/// Words at the edge of what is looked for that do not belong to it.
+const EDGES: &str = "in, under, below, within, inside, of, for, the, a, an, word, words, term, text, string, phrase, \
+    keyword, function, it, on, does, do, is, are, say, says, has, have, line, lines, number, and, file, files, \
+    any, all, to, at, from, please, there, that, occurrences, anywhere, where, which, what, find, with, me, \
+    tell, show, name, folder, directory";
+const HAN_EDGES: &str = "关键词, 关键字, 字符串, 这个单词, 这个字符串, 这几个字, 这个词, 一词, 单词, 文字, 文本, 内容, 词语, 函数, \
+    的所有文件, 的文件, 的地方, 的位置, 的行, 有哪些, 是哪些, 哪些文件, 哪些, 文件夹, 目录, 文件, 在哪里, 位于, 出现, \
+    下面, 里面, 底下, 在, 里, 中, 下, 内, 的, 了, 过, 吗, 呢, 词, 有, 是, 请, 一下, 与, 和, 第, 查, 找";
+/// Stands where a name was taken out.
+const GAP: char = '\u{1}';
 
 /// The words that are looked for.
 pub(super) fn query(clause: &Clause<'_>) -> Option<String> {
-    quoted(clause).or_else(|| between(clause)).or_else(|| behind(clause)).filter(|query| {
-        // A question about nothing in particular is no search.
-        query.chars().any(char::is_alphanumeric) || query.chars().any(|one| !one.is_whitespace())
-    })
+    if let Some(quote) = quoted(clause) {
+        return Some(quote);
+    }
+    if clause.says(p::LINE_OF) {
+        let lists = [p::LINE_OF, p::MENTION, p::SEARCH, p::WHERE, p::STANDS];
+        return longest(&lists.iter().fold(unnamed(clause), |text, list| without(&text, list)));
+    }
+    between(clause).or_else(|| behind(clause))
 }
 
 /// A quote that names neither file nor folder.
@@ -52,7 +45,7 @@ fn between(clause: &Clause<'_>) -> Option<String> {
     let text = clause.text;
     let start = words::find_any(text, p::WHERE).map(|(_, end)| end).or_else(|| {
         // `in which files of the folder does X appear`
-        let (_, from) = words::find_any(text, "which file*, what file*")?;
+        let (_, from) = words::find_any(text, "which file*, what file*, how many file*")?;
         let (_, end) = words::find_any(&text[from..], "does, do, is, are")?;
         Some(from + end)
     });
@@ -62,69 +55,80 @@ fn between(clause: &Clause<'_>) -> Option<String> {
     if !is_question && !inner.chars().any(is_han) && text.is_ascii() {
         return None;
     }
-    cleaned(without_place(without_articles(inner), clause))
+    // `搜索 X，出现在哪些文件`
+    let verb = words::find_any(inner, p::SEARCH).filter(|_| inner.chars().any(is_han));
+    let from = start + verb.map_or(0, |(_, end)| end);
+    longest(unnamed(clause).get(from..start + end)?)
 }
 
-/// What follows the verb, up to the place.
+/// What follows the verb.
 fn behind(clause: &Clause<'_>) -> Option<String> {
-    let text = clause.text;
-    let (_, start) = [p::MENTION, p::SEARCH].iter().find_map(|set| words::find_any(text, set))?;
-    let rest = without_articles(&text[start..]);
-    cleaned(without_place(rest, clause))
+    let (_, start) =
+        [p::MENTION, p::SEARCH].iter().find_map(|set| words::find_any(clause.text, set))?;
+    longest(unnamed(clause).get(start..)?)
 }
 
-fn without_articles(text: &str) -> &str {
-    let mut rest = text.trim_start();
-    while let Some(end) =
-        words::each(ARTICLES).find_map(|article| match words::find(rest, article) {
-            Some((0, end)) => Some(end),
-            _ => None,
-        })
-    {
-        rest = rest[end..].trim_start();
-    }
-    rest
-}
-
-/// Without "in the folder …", where a folder was found there.
-fn without_place<'a>(text: &'a str, clause: &Clause<'_>) -> &'a str {
-    let places = &clause.places;
-    if places.folder.is_none() && places.pattern.is_none() && places.files.is_empty() {
-        return text;
-    }
-    let cut =
-        PLACE.iter().filter_map(|word| words::find(text, word.trim_start()).map(|(at, _)| at));
-    let cut = cut.filter(|at| *at > 0).min().unwrap_or(text.len());
-    // In Chinese the place stands before: `在 docs 下 超时`.
-    let kept = &text[..cut];
-    match clause.places.folder().and_then(|folder| Some(kept.rfind(folder)? + folder.len())) {
-        Some(end) if kept[end..].chars().any(char::is_alphanumeric) => {
-            let behind = kept[end..].trim_start_matches('/').trim_start();
-            let places = ["目录", "文件夹", "下面", "里面", "下", "里", "中", "内"];
-            places.iter().fold(behind, |text, place| text.strip_prefix(place).unwrap_or(text))
+/// A clause with gaps, as long, in place of the files, folders and kinds of file that it names.
+fn unnamed(clause: &Clause<'_>) -> String {
+    let named: Vec<&Token> = clause.places.all().filter_map(|at| clause.tokens.get(at)).collect();
+    let mut text = String::with_capacity(clause.text.len());
+    for (at, character) in clause.text.char_indices() {
+        if named.iter().any(|token| (token.start..token.end).contains(&at)) {
+            text.extend(std::iter::repeat_n(GAP, character.len_utf8()));
+        } else {
+            text.push(character);
         }
-        _ => kept,
     }
+    text
 }
 
-fn cleaned(text: &str) -> Option<String> {
-    let mut text = text.trim();
+/// A text with gaps in place of the phrases of a list.
+fn without(text: &str, list: &str) -> String {
+    let mut text = text.to_owned();
+    while let Some((start, end)) = words::find_any(&text, list) {
+        text.replace_range(start..end, &GAP.to_string());
+    }
+    text
+}
+
+/// The longest stretch between gaps, without what does not belong to it.
+fn longest(text: &str) -> Option<String> {
+    let stretches = text.split([GAP, ',', '，']).map(cleaned);
+    stretches
+        .max_by_key(|stretch| stretch.len())
+        .filter(|stretch| !stretch.is_empty())
+        .map(str::to_owned)
+}
+
+/// Without words at the edges that are only the sentence around it.
+fn cleaned(text: &str) -> &str {
+    let mut text = text;
     loop {
         let before = text;
-        for tail in words::each(TAILS) {
-            let is_word = tail.is_ascii() && tail.bytes().all(|byte| byte.is_ascii_alphabetic());
-            if let Some(kept) = text.strip_suffix(tail)
-                && (!is_word || kept.ends_with(' '))
-            {
-                text = kept.trim_end();
-            }
+        text = text.trim_matches(|one: char| {
+            one.is_whitespace() || "\"',.?!:;，。？！：；、".contains(one)
+        });
+        let first = text.split_whitespace().next().unwrap_or("");
+        if is_one_of(first, EDGES) {
+            text = &text[first.len()..];
+            continue;
         }
-        text = text.trim_matches(['"', '\'', ',', '，', ' ']);
+        let last = text.split_whitespace().next_back().unwrap_or("");
+        if is_one_of(last, EDGES) {
+            text = &text[..text.len() - last.len()];
+            continue;
+        }
+        for edge in words::each(HAN_EDGES) {
+            text = text.strip_prefix(edge).or_else(|| text.strip_suffix(edge)).unwrap_or(text);
+        }
         if text == before {
-            break;
+            return text;
         }
     }
-    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn is_one_of(word: &str, list: &str) -> bool {
+    words::each(list).any(|known| known.eq_ignore_ascii_case(word))
 }
 
 /// The name of a file that is looked for, as a glob.

@@ -26,8 +26,7 @@ const PAIRS: &[(&str, &str)] = &[
 /// Words before a colon behind which a command stands.
 const COMMANDS: &str = "run, execute, command, 运行, 执行, 命令, 运行命令, 执行命令";
 /// Words before a colon behind which the content of a file stands.
-const CONTENTS: &str =
-    "content, contents, text, following, 内容, 内容为, 内容是, 内容如下, 文字, 写入, 如下";
+const CONTENTS: &str = "写上, 写着, content, contents, text, following, 内容, 内容为, 内容是, 内容如下, 文字, 写入, 如下";
 
 /// One quoted text.
 #[derive(Clone, Debug, PartialEq, Eq)]

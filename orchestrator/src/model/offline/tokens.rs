@@ -120,8 +120,13 @@ fn joined(tokens: Vec<Token>, clause: &str) -> Vec<Token> {
         };
         let goes_on = match (last.kind, token.kind) {
             (Kind::Han, Kind::Word) => {
-                token.text.starts_with('/')
-                    || (token.text.starts_with('.') && has_extension(&format!("x{}", token.text)))
+                // `.md` and `980.md` need a name before them, `CHANGES.md` does not.
+                let is_rest =
+                    token.text.starts_with('.') && has_extension(&format!("x{}", token.text));
+                let is_number = token.text.starts_with(|first: char| first.is_ascii_digit())
+                    && has_extension(&token.text);
+                !name_at_the_end(&last.text).is_empty()
+                    && (token.text.starts_with('/') || is_rest || is_number)
             }
             (Kind::Word, Kind::Han) => last.text.ends_with('/') && !last.text.contains('*'),
             _ => false,
@@ -153,14 +158,20 @@ fn joined(tokens: Vec<Token>, clause: &str) -> Vec<Token> {
 }
 
 /// Chinese that stands before a name and is not part of it.
-const BEFORE_NAMES: &str = "读取, 读一下, 打开, 查看, 看看, 看一下, 显示, 文件, 统计, 数一下, 请, 帮我, 把, 将, 在, \
-    从, 到, 写入, 写到, 写进, 保存为, 保存到, 存为, 存到, 列出, 搜索, 查找, 里面, 里, 中, 和, \
-    与, 的, 叫做, 叫, 名为, 创建, 新建, 出, 一下, 为, 读, 看, 下";
+const BEFORE_NAMES: &str = "读取, 读一下, 打开, 查看, 看看, 看一下, 显示, 浏览, 文件, 统计, 数一下, 请, 帮我, \
+    把, 将, 在, 从, 到, 写入, 写到, 写进, 保存为, 保存到, 存为, 存到, 列出, 搜索, 查找, 找一下, 找出, 里面, 里, 中, 和, \
+    与, 跟, 的, 叫做, 叫, 名为, 创建, 新建, 出, 一下, 为, 下, 所有, 全部, 这些, 每个, 比, 除以, 加上, 减去, 以及, 用";
 
+/// The name that a stretch of Chinese ends with; empty if it ends with a word of the sentence. Short
+/// words are parts of names as often as not, so they count only at the beginning and at the end.
 fn name_at_the_end(han: &str) -> &str {
-    let ends = words::each(BEFORE_NAMES).filter_map(|word| Some(han.rfind(word)? + word.len()));
-    let start = ends.filter(|end| *end < han.len()).max().unwrap_or(0);
-    &han[start..]
+    let long = words::each(BEFORE_NAMES).filter(|word| word.chars().count() > 1);
+    let ends = long.filter_map(|word| Some(han.rfind(word)? + word.len()));
+    let mut name = &han[ends.max().unwrap_or(0)..];
+    while let Some(rest) = words::each(BEFORE_NAMES).find_map(|word| name.strip_prefix(word)) {
+        name = rest;
+    }
+    if words::each(BEFORE_NAMES).any(|word| name.ends_with(word)) { "" } else { name }
 }
 
 /// Whether the last name of a path has an extension with a letter in it.

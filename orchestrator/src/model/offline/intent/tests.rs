@@ -664,3 +664,61 @@ fn what_is_found_is_written() {
     );
     check("write '（注）１，好！' to a.txt", &["把“（注）１，好！”写入 a.txt"]);
 }
+
+#[test]
+fn lines_that_hold_a_word() {
+    check(
+        "places of 'lease' * in a/b.toml flat",
+        &[
+            "On which line of a/b.toml does 'lease' appear?",
+            "What line is lease on in a/b.toml?",
+            "Which line in a/b.toml mentions lease?",
+            "Where in a/b.toml does it say lease?",
+            "In a/b.toml, what line has the word lease?",
+            "lease 在 a/b.toml 的第几行？",
+            "a/b.toml里哪一行出现了“lease”",
+            "查一下a/b.toml中lease的行号",
+            "a/b.toml第几行提到了lease？",
+        ],
+    );
+    check(
+        "tell matches('lease' * in a/b.toml flat)",
+        &[
+            "How often is the word lease used in a/b.toml?",
+            "lease 在 a/b.toml 中出现了几次？",
+            "a/b.toml 里有多少处 lease",
+        ],
+    );
+}
+
+#[test]
+fn words_of_a_sentence_are_no_names() {
+    check(
+        "largest *.py in src",
+        &[
+            "Which .py file takes up the most space under src?",
+            "Name the biggest .py file anywhere below src.",
+            "src下体积最大的.py文件是什么",
+        ],
+    );
+    check(
+        "find *.py in src",
+        &[
+            "give me a list of the .py files in src, including subdirectories",
+            "search src for *.py",
+            "列出src及其子目录中的所有.py文件",
+            "查找 src 下的 *.py",
+        ],
+    );
+    check(
+        "tell lines(读书笔记980.md)",
+        &["读书笔记980.md 有多少行", "统计一下读书笔记980.md的行数"],
+    );
+    check(
+        "oldest * in logs flat",
+        &["Which file in logs hasn't been touched for the longest time?"],
+    );
+    check("tell files(*.py in src)", &["Count the py files in src and all its subfolders"]);
+    check("read newest * in logs flat", &["What is in the last modified file in logs?"]);
+    check("run echo a | wc -c ; echo 9", &["Please execute echo a | wc -c ; echo 9 in the shell"]);
+}
