@@ -36,7 +36,7 @@ pub struct Prepared {
 pub struct Misfit {
     /// What kind of misfit.
     pub kind: Kind,
-    /// One sentence.
+    /// How much is wrong, in a few words.
     pub message: String,
     /// Everything that is wrong, with what would be right.
     pub violations: Vec<Violation>,
@@ -59,7 +59,7 @@ pub fn prepare(raw: &str, schema: &Schema) -> Result<Prepared, Misfit> {
     }
     let violations = violations::all(&value, schema);
     if !violations.is_empty() {
-        return Err(misfit(summary(&violations), violations));
+        return Err(misfit(violations));
     }
     let text = if is_verbatim && repairs.len() == before {
         // Numbers keep the digits that were written.
@@ -79,7 +79,7 @@ fn read(raw: &str, schema: &Schema, repairs: &mut Vec<String>) -> Result<(Value,
         if has_required_keys(&schema.root) {
             let value = Value::Object(Map::new());
             let violations = violations::all(&value, schema);
-            return Err(misfit("there are no arguments".to_owned(), violations));
+            return Err(misfit(violations));
         }
         return Ok((Value::Object(Map::new()), false));
     }
@@ -118,27 +118,18 @@ fn not_an_object(value: &Value) -> Misfit {
 
 /// Something wrong with the whole.
 fn whole(message: String) -> Misfit {
-    let violations = vec![Violation { pointer: String::new(), message: message.clone() }];
-    misfit(message, violations)
+    misfit(vec![Violation { pointer: String::new(), message }])
 }
 
-fn misfit(message: String, violations: Vec<Violation>) -> Misfit {
-    Misfit { kind: Kind::InvalidArguments, message, violations }
+fn misfit(violations: Vec<Violation>) -> Misfit {
+    Misfit { kind: Kind::InvalidArguments, message: summary(&violations), violations }
 }
 
 fn summary(violations: &[Violation]) -> String {
     match violations {
-        [one] => format!("1 argument does not fit: {}", line(one)),
-        many => {
-            let lines: Vec<String> = many.iter().map(line).collect();
-            format!("{} things do not fit: {}", many.len(), lines.join("; "))
-        }
+        [_] => "1 thing does not fit".to_owned(),
+        many => format!("{} things do not fit", many.len()),
     }
-}
-
-fn line(violation: &Violation) -> String {
-    let place = if violation.pointer.is_empty() { "the whole" } else { &violation.pointer };
-    format!("{place} {}", violation.message)
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ impl Policy {
     /// Compiles rules.
     ///
     /// # Errors
-    /// A glob cannot be read, or an `allow` names nothing that it allows.
+    /// A glob cannot be read.
     pub fn new(config: &Config, profile: Profile) -> Result<Self, Error> {
         let rules = config.rules.iter().enumerate().map(|(nth, rule)| Compiled::new(nth, rule));
         Ok(Self { rules: rules.collect::<Result<_, _>>()?, profile })

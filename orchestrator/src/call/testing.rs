@@ -241,7 +241,7 @@ pub(crate) fn tool(name: &str, read_only: bool, idempotent: bool) -> ToolDescrip
         annotations: Some(wire::Annotations { read_only, idempotent, ..Default::default() }),
         effects: vec![if read_only { wire::Effect::Read } else { wire::Effect::Write }.into()],
         preflight: wire::PreflightMode::None.into(),
-        default_timeout_ms: 5_000,
+        default_timeout_ms: 15_000,
         examples: vec![wire::Example {
             request: format!("{name}, please"),
             arguments: "{}".to_owned(),

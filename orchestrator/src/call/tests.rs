@@ -61,7 +61,7 @@ async fn a_call_that_fits_is_planned_and_judged() {
     assert_eq!(planned.arguments, r#"{"x":5}"#);
     assert_eq!(planned.arguments_digest, hex::sha256(r#"{"x":5}"#));
     assert_eq!(planned.descriptor_digest.len(), 64);
-    assert_eq!(planned.timeout_ms, 5_000);
+    assert_eq!(planned.timeout_ms, 15_000);
     assert_eq!(planned.repairs.len(), 3, "{:?}", planned.repairs);
     assert_eq!(judged(&events).verdict, Verdict::Allow);
     assert_eq!(service.judged(), 0, "a tool without preflight is spared the trip");

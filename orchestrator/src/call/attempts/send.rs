@@ -27,7 +27,7 @@ use crate::run::ids::CallId;
 
 /// Pieces and bytes of a stream before its outcome.
 const MAX_PIECES: usize = 100_000;
-const MAX_BYTES: usize = 4 * size::ARTIFACT;
+const MAX_BYTES: usize = size::ARTIFACT;
 /// How long the end of a stream may follow its outcome.
 const END_WITHIN: Duration = Duration::from_millis(50);
 /// Characters of a line of progress.

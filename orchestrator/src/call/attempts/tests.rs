@@ -87,7 +87,7 @@ async fn a_call_is_recorded_sent_and_answered() {
     assert_eq!(sent.arguments, "{\"x\":1}");
     assert_eq!(sent.approved_preview, "p");
     assert_eq!(sent.denied_effects, [i32::from(wire::Effect::Network)]);
-    // 5 s of the tool, told to the service as gRPC has it.
+    // 15 s of the tool, told to the service as gRPC has it.
     let timeout = service.timeouts().remove(0);
     assert!(timeout.ends_with(['m', 'u', 'n']), "{timeout}");
 }
@@ -464,6 +464,44 @@ async fn an_instance_that_keeps_failing_is_left_out_until_it_is_the_only_one() {
         assert_eq!(world.run(&call, &context()).await.settled().content, "fine");
     }
     assert_eq!((bad.modes().len(), good.modes().len()), (6, 30));
+}
+
+#[tokio::test]
+async fn the_balancer_moves_away_from_a_slow_instance() {
+    let world = world();
+    let slow: Script =
+        Arc::new(|_, request| vec![Act::Wait(Duration::from_millis(60)), output(request, "slow")]);
+    let slow = world.serve("a", tools(), slow).await;
+    let _others = [
+        world.serve("b", tools(), answers("fast")).await,
+        world.serve("c", tools(), answers("fast")).await,
+    ];
+    let call = world.runnable("read", "{}").await;
+    for _ in 0..60 {
+        assert_eq!(world.run(&call, &context()).await.settled().status, CallStatus::Ok);
+    }
+    let share = slow.modes().len();
+    assert!(share <= 6, "{share} of 60 calls went to the slow one");
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_is_not_held_against_its_instance() {
+    let world = world();
+    let service = world.serve("a", tools(), script(|_| vec![vec![Act::Hang]])).await;
+    let call = world.runnable("read", "{}").await;
+    for _ in 0..6 {
+        let context = context();
+        let run = world.run(&call, &context);
+        let before = service.modes().len();
+        tokio::select! {
+            _ = run => panic!("it hangs"),
+            () = async { while service.modes().len() == before { tokio::task::yield_now().await } } => {}
+        }
+    }
+    let snapshot = world.path.catalog().snapshot();
+    let instance = &snapshot.instances_of("blue", "service")[0];
+    assert_eq!(instance.in_flight(), 0);
+    assert!(!instance.is_ejected(Instant::now()));
 }
 
 #[tokio::test]

@@ -197,12 +197,16 @@ async fn a_failure_says_its_kind_everything_wrong_and_how_often_was_tried() {
     assert_eq!(
         settled.content,
         "Failed (invalid_arguments): the arguments do not fit.\n- /a is missing, must be a string\n\
-         - arguments is too much\nCorrect all of this and call the tool again. Tried 3 times. Try \
+         - the whole: is too much\nCorrect all of this and call the tool again. Tried 3 times. Try \
          again in 2 s."
     );
     let told = settled.failure.unwrap();
     assert_eq!(told.kind, "invalid_arguments");
-    assert_eq!(told.message, "the arguments do not fit. Tried 3 times. Try again in 2 s.");
+    assert_eq!(
+        told.message,
+        "the arguments do not fit: /a is missing, must be a string; the whole: is too much. Tried \
+         3 times. Try again in 2 s."
+    );
     assert_eq!(told.violations.len(), 2);
 }
 

@@ -6,15 +6,14 @@ use super::cut::{Piece, grouped, lines};
 use crate::call::builtin;
 use crate::call::failure::{Failure, Kind};
 use crate::call::preflight;
-use crate::run::event::{ApprovalDecided, CallPlanned};
+use crate::run::event::{ApprovalDecided, CallPlanned, Violation};
 
 /// A failure, for the model: kind, what happened, everything wrong, a way out.
 pub(super) fn for_model(failure: &Failure, attempts: u32) -> String {
     let mut text = format!("Failed ({}): {}", failure.kind.as_str(), sentence(&failure.message));
     for violation in &failure.violations {
-        let place = if violation.pointer.is_empty() { "arguments" } else { &violation.pointer };
         // Writing to a string cannot fail.
-        let _ = write!(text, "\n- {place} {}", violation.message);
+        let _ = write!(text, "\n- {}", line(violation));
     }
     if !failure.violations.is_empty() {
         text.push_str("\nCorrect all of this and call the tool again.");
@@ -28,12 +27,22 @@ pub(super) fn for_model(failure: &Failure, attempts: u32) -> String {
 
 /// A failure, for a person: one or two sentences.
 pub(super) fn for_person(failure: &Failure, attempts: u32) -> String {
-    let mut text = sentence(&failure.message);
+    let details: Vec<String> = failure.violations.iter().map(line).collect();
+    let mut text = if details.is_empty() {
+        sentence(&failure.message)
+    } else {
+        sentence(&format!("{}: {}", failure.message.trim_end_matches('.'), details.join("; ")))
+    };
     for note in [tried(attempts), when(failure)].into_iter().flatten() {
         text.push(' ');
         text.push_str(&note);
     }
     text
+}
+
+fn line(violation: &Violation) -> String {
+    let place = if violation.pointer.is_empty() { "the whole:" } else { &violation.pointer };
+    format!("{place} {}", violation.message)
 }
 
 /// A call that a rule or the tool itself refuses.
@@ -50,6 +59,7 @@ pub fn blocked(tool: &str, rule: &str, reason: &str) -> Failure {
 /// A call that needs an approval which nobody is there to give: the text for the model, and the one
 /// for people, who can do something about it.
 pub fn approval_missing(tool: &str, reason: &str) -> (String, String) {
+    let reason = reason.trim_end_matches('.');
     let model = format!(
         "`{tool}` needs the approval of a person ({reason}), and nobody is there to give it. \
          It was not run. Do not call it again in this run; say what you would have done"

@@ -38,7 +38,7 @@ fn an_offer_is_read_as_it_was_meant() {
     assert!(run.is_session_bound && run.is_reversible);
     assert!(run.has_preflight, "a tool that does not say is asked");
     assert_eq!(run.timeout, None);
-    assert_eq!(offer.tools[0].descriptor.timeout, Some(Duration::from_secs(5)));
+    assert_eq!(offer.tools[0].descriptor.timeout, Some(Duration::from_secs(15)));
     assert_eq!(offer.tools[0].descriptor.version, "1.2.3");
     let mut digests: Vec<&str> =
         offer.tools.iter().map(|tool| tool.descriptor.digest.as_str()).collect();

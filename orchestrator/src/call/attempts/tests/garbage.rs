@@ -100,13 +100,15 @@ async fn chunks_after_the_outcome_change_nothing() {
 #[tokio::test]
 async fn a_flood_of_chunks_ends_at_its_bound() {
     let world = world();
+    let mut tools = tools();
+    tools[2].default_timeout_ms = 60_000;
     let service = world
         .serve(
             "a",
-            tools(),
+            tools,
             Arc::new(|_, _| {
                 let chunk = message(Some(Piece::Chunk("x".repeat(size::CHUNK))));
-                vec![chunk; 4 * size::ARTIFACT / size::CHUNK + 8]
+                vec![chunk; size::ARTIFACT / size::CHUNK + 8]
             }),
         )
         .await;
