@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 /// The live instance of a service, found as the roles find one another.
 async fn instance(callboard: &Callboard, service: &str) -> Instance {
-    let run = callboard.home().join("run/callboard");
-    let folder = std::fs::read_dir(run).unwrap().next().unwrap().unwrap().path();
+    let states = std::fs::read_dir(callboard.home().join("state/callboard")).unwrap();
+    let folder = states.flatten().next().unwrap().path().join("discovery");
     let discovery = callboard_discovery::connect(Config::Directory { path: folder }).await.unwrap();
     let live = discovery.live();
     within(std::time::Duration::from_secs(5), "the service is registered", || {
