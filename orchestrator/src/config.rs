@@ -38,7 +38,7 @@ pub struct Config {
     /// Default 5,000.
     pub drain_ms: u64,
     /// Time without work or watchers after which a session is folded away, in milliseconds.
-    /// Default 60,000.
+    /// Default 2,000: waking it again costs a read of its journal.
     pub idle_ms: u64,
 }
 
@@ -54,7 +54,7 @@ impl Default for Config {
             policy: policy::Config::default(),
             catalog: catalog::Config::default(),
             drain_ms: 5_000,
-            idle_ms: 60_000,
+            idle_ms: 2_000,
         }
     }
 }
