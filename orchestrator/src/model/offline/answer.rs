@@ -162,6 +162,11 @@ fn abilities(language: Language) -> &'static str {
     )
 }
 
+/// The answer where what was asked for is blank.
+pub(super) fn blank(language: Language) -> &'static str {
+    language.pick("(There is nothing but white space.)", "（没有文字，是空白的。）")
+}
+
 /// What was left out of a request that was understood in part.
 pub(super) fn left_out(language: Language, clauses: &[String]) -> String {
     let clauses = clauses.join("; ");

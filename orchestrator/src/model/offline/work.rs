@@ -107,7 +107,10 @@ pub(super) fn plan(turn: Turn, tools: &[ToolDeclaration]) -> Plan {
             if !understood.unclear.is_empty() {
                 texts.push(answer::left_out(language, &understood.unclear));
             }
-            Plan::Answer(texts.join("\n\n"))
+            let text = texts.join("\n\n");
+            // An answer of nothing would look like none.
+            let is_blank = text.trim().is_empty();
+            Plan::Answer(if is_blank { answer::blank(language).to_owned() } else { text })
         }
         Err(Stop::Call(wanted)) => Plan::Call(wanted),
         Err(Stop::GiveUp(why)) => {

@@ -172,6 +172,8 @@ fn long_files_are_read_page_by_page() {
     check(&mut workspace, "How many lines does long.md have?", &["400"], &[]);
     check(&mut workspace, "Show the last 2 lines of long.md", &["words and more words"], &["Part"]);
     check(&mut workspace, "Show lines 391 to 392 of long.md", &["## Part 40\nwords"], &["Part 39"]);
+    workspace.file("gap.md", "a\n\nb\n", 1);
+    check(&mut workspace, "What does line 2 of gap.md say?", &["white space"], &[]);
     check(&mut workspace, "Read long.md", &["## Part 1", "go on with offset 101"], &[]);
 }
 
