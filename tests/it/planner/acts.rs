@@ -7,7 +7,7 @@ use super::{
 };
 
 /// The file's last line may end or not.
-const WRITTEN: &str = "[ \"$(cat '{new}')\" = '{text}' ] && echo yes";
+const WRITTEN: &str = "[ \"$(cat '{new}' 2>&1)\" = '{text}' ] && echo yes || echo no";
 
 pub(super) const INTENTS: [Intent; 2] = [
     Intent {

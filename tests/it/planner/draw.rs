@@ -15,8 +15,18 @@ const WORDS: [&str; 48] = [
 
 /// Words that are only where they were put.
 const RARE: [&str; 12] = [
-    "quorum", "fencing", "heartbeat", "retention", "backpressure", "idempotency", "migration",
-    "throttle", "eviction", "deadlock", "telemetry", "checksum",
+    "quorum",
+    "fencing",
+    "heartbeat",
+    "retention",
+    "backpressure",
+    "idempotency",
+    "migration",
+    "throttle",
+    "eviction",
+    "deadlock",
+    "telemetry",
+    "checksum",
 ];
 
 /// As above, in Chinese.
@@ -36,8 +46,9 @@ pub(super) struct Value {
 pub(super) type Values = Vec<(&'static str, Value)>;
 
 /// A value that the oracle gets as the prompt shows it.
-pub(super) fn same(text: impl ToString) -> Value {
-    Value { shown: text.to_string(), plain: text.to_string() }
+pub(super) fn same(text: impl Into<String>) -> Value {
+    let shown = text.into();
+    Value { plain: shown.clone(), shown }
 }
 
 /// The source of everything that is drawn.
@@ -69,7 +80,7 @@ impl Draw {
     }
 
     pub(super) fn number(&mut self, from: u64, to: u64) -> Value {
-        same(self.whole(from, to))
+        same(self.whole(from, to).to_string())
     }
 
     /// A number with one or two decimals, such as a rate; `from` and `to` are whole.
@@ -119,7 +130,8 @@ impl Draw {
                 4 => format!("{word}-{}", self.word()),
                 _ => format!("{word}{number}"),
             };
-            let is_new = self.used.iter().all(|other| !other.contains(&name) && !name.contains(other));
+            let is_new =
+                self.used.iter().all(|other| !other.contains(&name) && !name.contains(other));
             if is_new {
                 self.used.insert(name.clone());
                 return name;

@@ -9,7 +9,7 @@ use super::{
 const CAT: &str = "cat '{file}'";
 /// `wc -l`, and one more for a last line without an end.
 const LINES: &str = "grep -c '' '{file}'";
-const HEADINGS: &str = "sed '/^```/,/^```/d' '{file}' | grep -E '^#{1,6} ' | sed -E 's/^#+ //'";
+const HEADINGS: &str = "sed '/^```/,/^```/d' '{document}' | grep -E '^#{1,6} ' | sed -E 's/^#+ //'";
 
 pub(super) const INTENTS: [Intent; 5] = [
     Intent {
@@ -115,7 +115,8 @@ pub(super) const INTENTS: [Intent; 5] = [
             ("{file}第几行提到了{word}？", LINE),
         ],
         values: |draw, scene, is_chinese| {
-            let some = if is_chinese && draw.coin() { &scene.planted_chinese } else { &scene.planted };
+            let some =
+                if is_chinese && draw.coin() { &scene.planted_chinese } else { &scene.planted };
             let planted = draw.pick(some);
             vec![("file", same(planted.file)), ("word", same(planted.word))]
         },

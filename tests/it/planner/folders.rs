@@ -7,13 +7,17 @@ use super::{
 };
 
 const LS: &str = "ls -p '{any}'";
-const NEWEST: &str = "find '{dir}' -type f -printf '%T@ %p\\n' | sort -rn | head -n 1 | cut -d' ' -f2-";
-const OLDEST: &str = "find '{dir}' -type f -printf '%T@ %p\\n' | sort -n | head -n 1 | cut -d' ' -f2-";
-const LARGEST: &str = "find '{dir}' -type f -printf '%s %p\\n' | sort -rn | head -n 1 | cut -d' ' -f2-";
-const LARGEST_BELOW: &str = "find '{deep}' -type f -printf '%s %p\\n' | sort -rn | head -n 1 | cut -d' ' -f2-";
-const SMALLEST: &str = "find '{dir}' -type f -printf '%s %p\\n' | sort -n | head -n 1 | cut -d' ' -f2-";
-const LARGEST_KIND: &str =
-    "find '{deep}' -type f -name '*.{kind}' -printf '%s %p\\n' | sort -rn | head -n 1 | cut -d' ' -f2-";
+const NEWEST: &str =
+    "find '{dir}' -type f -printf '%T@ %p\\n' | sort -rn | head -n 1 | cut -d' ' -f2-";
+const OLDEST: &str =
+    "find '{dir}' -type f -printf '%T@ %p\\n' | sort -n | head -n 1 | cut -d' ' -f2-";
+const LARGEST: &str =
+    "find '{dir}' -type f -printf '%s %p\\n' | sort -rn | head -n 1 | cut -d' ' -f2-";
+const LARGEST_BELOW: &str =
+    "find '{deep}' -type f -printf '%s %p\\n' | sort -rn | head -n 1 | cut -d' ' -f2-";
+const SMALLEST: &str =
+    "find '{dir}' -type f -printf '%s %p\\n' | sort -n | head -n 1 | cut -d' ' -f2-";
+const LARGEST_KIND: &str = "find '{deep}' -type f -name '*.{kind}' -printf '%s %p\\n' | sort -rn | head -n 1 | cut -d' ' -f2-";
 const KIND: &str = "find '{deep}' -type f -name '*.{kind}'";
 const KIND_COUNT: &str = "find '{deep}' -type f -name '*.{kind}' | wc -l";
 
@@ -124,7 +128,10 @@ pub(super) const INTENTS: [Intent; 6] = [
             ("Count the {kind} files in {deep} and all its subfolders", KIND_COUNT),
             ("What's the number of .{kind} files below {deep}?", KIND_COUNT),
             ("How many files are there in {dir}?", "ls '{dir}' | wc -l"),
-            ("How many Python files are there under {deep}?", "find '{deep}' -type f -name '*.py' | wc -l"),
+            (
+                "How many Python files are there under {deep}?",
+                "find '{deep}' -type f -name '*.py' | wc -l",
+            ),
             ("How many files in total are below {deep}?", "find '{deep}' -type f | wc -l"),
         ],
         chinese: &[

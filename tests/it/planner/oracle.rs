@@ -10,7 +10,7 @@ from decimal import Decimal, getcontext, ROUND_HALF_EVEN, ROUND_HALF_UP
 from fractions import Fraction as F
 import statistics
 
-getcontext().prec = 80
+getcontext().prec = 100
 
 def root(value, degree):
     value = Decimal(value.numerator) / Decimal(value.denominator)
@@ -37,7 +37,7 @@ decimal = value if isinstance(value, Decimal) else Decimal(value.numerator) / De
 forms = set()
 if F(decimal) == F(value):
     forms.add(f'{decimal:f}')
-for digits in range(places, 35):
+for digits in range(places, 45):
     for rounding in (ROUND_HALF_EVEN, ROUND_HALF_UP):
         rounded = decimal.quantize(Decimal(1).scaleb(-digits), rounding)
         if rounded != 0 and (abs(rounded) >= 10 or len(rounded.as_tuple().digits) >= 3):

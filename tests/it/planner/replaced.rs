@@ -1,7 +1,11 @@
 //! Where the numbers come from: with another service in the calculator's place they are that
 //! service's, with none there are none.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use callboard_discovery::{Address, Config as Discovery};
 use callboard_tests::{Callboard, http_client};
@@ -37,16 +41,16 @@ const PROMPTS: [&str; 12] = [
 /// Roles of one installation, started one by one.
 struct Roles {
     callboard: Callboard,
-    roles: Vec<(&'static str, Child)>,
+    running: Vec<(&'static str, Child)>,
     url: String,
 }
 
 impl Roles {
-    async fn start() -> Self {
+    fn start() -> Self {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let callboard = Callboard::new().env("CALLBOARD__GATEWAY__TOKEN", TOKEN);
         let mut roles =
-            Self { callboard, roles: Vec::new(), url: format!("http://127.0.0.1:{port}") };
+            Self { callboard, running: Vec::new(), url: format!("http://127.0.0.1:{port}") };
         for role in ROLES {
             let http = format!("127.0.0.1:{port}");
             let own: &[&str] = if role == "gateway" { &["--http", &http] } else { &[] };
@@ -54,14 +58,14 @@ impl Roles {
             let log = std::fs::File::create(log).unwrap();
             let mut command = roles.callboard.command(&[&["serve", role], own].concat());
             let child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
-            roles.roles.push((role, child));
+            roles.running.push((role, child));
         }
         roles
     }
 
     /// The tool `calculate`, once it is offered or no longer is.
     async fn calculate(&self, is_there: impl Fn(&Json) -> bool) -> Json {
-        let deadline = std::time::Instant::now() + Duration::from_secs(60);
+        let deadline = std::time::Instant::now() + Duration::from_mins(1);
         loop {
             let url = format!("{}/v1/tools", self.url);
             let sent = http_client(HeaderMap::new()).get(url).bearer_auth(TOKEN).send().await;
@@ -69,9 +73,11 @@ impl Roles {
                 Ok(answer) => answer.json().await.unwrap_or_default(),
                 Err(_) => Json::Null,
             };
-            let names: Vec<&Json> = tools["tools"].as_array().map_or(vec![], |tools| tools.iter().collect());
+            let names: Vec<&Json> =
+                tools["tools"].as_array().map_or(vec![], |tools| tools.iter().collect());
             let calculate = names.iter().find(|tool| tool["name"] == "calculate");
-            let found = calculate.map_or(Json::Null, |tool| (*tool).clone());
+            let is_offered = |tool: &&&Json| tool["withheld"] == "";
+            let found = calculate.filter(is_offered).map_or(Json::Null, |tool| (*tool).clone());
             // The other services make the choice of a tool a choice.
             if names.iter().any(|tool| tool["name"] == "run_command")
                 && names.iter().any(|tool| tool["name"] == "search_text")
@@ -95,8 +101,8 @@ impl Roles {
     }
 
     async fn stop(&mut self, role: &str) {
-        let at = self.roles.iter().position(|(name, _)| *name == role).unwrap();
-        let (_, mut child) = self.roles.remove(at);
+        let at = self.running.iter().position(|(name, _)| *name == role).unwrap();
+        let (_, mut child) = self.running.remove(at);
         let pid = rustix::process::Pid::from_raw(child.id().unwrap().cast_signed()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
         let ended = tokio::time::timeout(Duration::from_secs(15), child.wait()).await;
@@ -104,17 +110,19 @@ impl Roles {
     }
 
     async fn stop_all(mut self) {
-        while let Some((role, _)) = self.roles.first() {
+        while let Some((role, _)) = self.running.first() {
             let role = *role;
             self.stop(role).await;
         }
         self.callboard.nothing_is_left().await;
     }
 
-    /// The folder in which the roles find one another.
+    /// The folder in which the roles find one another: it holds their records.
     fn directory(&self) -> PathBuf {
-        let folders = std::fs::read_dir(self.callboard.home().join("run/callboard")).unwrap();
-        folders.flatten().next().unwrap().path()
+        let find = format!("find '{}' -name 'gateway-*.json'", self.callboard.home().display());
+        let records = super::oracle::shell(&find, self.callboard.workspace());
+        let record = PathBuf::from(records.first().expect("the gateway is registered"));
+        record.parent().and_then(Path::parent).unwrap().to_owned()
     }
 }
 
@@ -164,18 +172,19 @@ fn impostor(calculate: &Json) -> Service {
 
 #[tokio::test]
 async fn numbers_are_the_calculator_s_own() {
-    let mut roles = Roles::start().await;
+    let mut roles = Roles::start();
     let calculate = roles.calculate(|tool| !tool.is_null()).await;
     roles.stop("calculator").await;
     roles.calculate(Json::is_null).await;
     let directory = roles.directory();
     let discovery = callboard_discovery::connect(Discovery::Directory { path: directory.clone() });
     let discovery = discovery.await.unwrap();
-    let config = Config::new(Address::Unix(directory.join("impostor.sock")));
+    let socket = roles.callboard.home().join("run/callboard/impostor.sock");
+    let config = Config::new(Address::Unix(socket));
     let shutdown = CancellationToken::new();
     let service = impostor(&calculate);
     let serving = callboard_tool::serve(service, config, Arc::clone(&discovery), shutdown.clone());
-    let serving = tokio::spawn(serving);
+    let serving = tokio::spawn(async { serving.await.expect("the impostor is served") });
     let again = roles.calculate(|tool| !tool.is_null()).await;
     assert_eq!(again["description"], calculate["description"]);
     for prompt in PROMPTS {
@@ -185,13 +194,13 @@ async fn numbers_are_the_calculator_s_own() {
         assert!(numbers_of(answer).contains("4242"), "{prompt}: {answer}");
     }
     shutdown.cancel();
-    serving.await.unwrap().unwrap();
+    serving.await.unwrap();
     roles.stop_all().await;
 }
 
 #[tokio::test]
 async fn without_a_calculator_there_is_no_number() {
-    let mut roles = Roles::start().await;
+    let mut roles = Roles::start();
     roles.calculate(|tool| !tool.is_null()).await;
     roles.stop("calculator").await;
     roles.calculate(Json::is_null).await;

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    fmt::Write as _,
     fs::File,
     path::Path,
     time::{Duration, SystemTime},
@@ -103,7 +104,8 @@ impl Scene {
         }
         self.flat.push(Folder { path, files });
         let path = draw.name();
-        let below = [path.clone(), format!("{path}/{}", draw.name()), format!("{path}/{}", draw.name())];
+        let below =
+            [path.clone(), format!("{path}/{}", draw.name()), format!("{path}/{}", draw.name())];
         let mut files = Vec::new();
         for kind in KINDS {
             for _ in 0..draw.whole(2, 4) {
@@ -133,9 +135,9 @@ impl Scene {
         let mut text = format!("# {}\n\n", draw.line());
         for _ in 0..draw.whole(3, 6) {
             let level = "#".repeat(usize::try_from(draw.whole(2, 3)).unwrap());
-            text.push_str(&format!("{level} {}\n\n{}\n\n", draw.line(), draw.line()));
+            let _ = write!(text, "{level} {}\n\n{}\n\n", draw.line(), draw.line());
             if draw.coin() {
-                text.push_str(&format!("```sh\n# {} in code\nls\n```\n\n", draw.line()));
+                let _ = write!(text, "```sh\n# {} in code\nls\n```\n\n", draw.line());
             }
         }
         self.callboard.file(path, text);

@@ -43,9 +43,15 @@ pub(super) const INTENTS: [Intent; 3] = [
             ),
         ],
         chinese: &[
-            ("找出{deep}下最大的.{kind}文件，用它的行数除以该目录下.{kind}文件的个数，结果是多少？", RATIO),
+            (
+                "找出{deep}下最大的.{kind}文件，用它的行数除以该目录下.{kind}文件的个数，结果是多少？",
+                RATIO,
+            ),
             ("{deep} 下最大的 {kind} 文件的行数除以 {kind} 文件的数量等于多少", RATIO),
-            ("先找到 {deep} 下面最大的 .{kind} 文件，再数它的行数，最后除以 .{kind} 文件的总数", RATIO),
+            (
+                "先找到 {deep} 下面最大的 .{kind} 文件，再数它的行数，最后除以 .{kind} 文件的总数",
+                RATIO,
+            ),
             ("计算：{deep}下最大的.{kind}文件有多少行，除以{deep}下.{kind}文件的数量", RATIO),
             ("{deep}下最大的.{kind}文件的总行数 ÷ .{kind}文件数 = ？", RATIO),
         ],
@@ -59,7 +65,10 @@ pub(super) const INTENTS: [Intent; 3] = [
             ("Count the lines of the most recent file in {dir}", "{newest}grep -c '' $f"),
             ("How many lines do {one} and {two} have together?", BOTH),
             ("What's the line count of the largest .{kind} file under {deep}?", LARGEST_LINES),
-            ("Find the newest file in {dir} and tell me how many lines are in it.", "{newest}grep -c '' $f"),
+            (
+                "Find the newest file in {dir} and tell me how many lines are in it.",
+                "{newest}grep -c '' $f",
+            ),
             ("What is the total number of lines in {one} and {two}?", BOTH),
         ],
         chinese: &[
@@ -75,7 +84,7 @@ pub(super) const INTENTS: [Intent; 3] = [
     Intent {
         name: "text of a file that is found first",
         english: &[
-            ("Show me the newest file in {dir}", "{newest}cat $f"),
+            ("Print the newest file in {dir}", "{newest}cat $f"),
             ("What does the most recently changed file in {dir} say?", "{newest}cat $f"),
             ("Find the newest file in {dir} and print it", "{newest}cat $f"),
             ("Read the latest file in {dir}.", "{newest}cat $f"),
@@ -93,7 +102,8 @@ pub(super) const INTENTS: [Intent; 3] = [
     },
 ];
 
-const BOTH: &str = "cat_lines() { grep -c '' \"$1\"; }; expr $(cat_lines '{one}') + $(cat_lines '{two}')";
+const BOTH: &str =
+    "cat_lines() { grep -c '' \"$1\"; }; expr $(cat_lines '{one}') + $(cat_lines '{two}')";
 const LARGEST_LINES: &str = "grep -c '' \"$(find '{deep}' -type f -name '*.{kind}' -printf '%s %p\\n' \
     | sort -rn | head -n 1 | cut -d' ' -f2-)\"";
 

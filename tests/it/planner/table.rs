@@ -91,7 +91,10 @@ pub(super) async fn check(intents: &[Intent]) {
         for (case, run) in some.iter().zip(runs) {
             if let Err(fault) = case.judge(&run, &scene) {
                 let calls: Vec<String> = run["tool_calls"].as_array().map_or(vec![], |calls| {
-                    calls.iter().map(|call| format!("{}{}", call["tool"], call["arguments"])).collect()
+                    calls
+                        .iter()
+                        .map(|call| format!("{}{}", call["tool"], call["arguments"]))
+                        .collect()
                 });
                 let mut text = String::new();
                 let _ = write!(text, "[{}] {}\n    {fault}\n", case.intent, case.prompt);
@@ -158,11 +161,16 @@ impl Case {
     }
 
     fn named(&self, answer: &str, scene: &Scene) -> Result<(), String> {
-        let wanted: BTreeSet<String> =
-            oracle::shell(&self.oracle, scene.callboard().workspace()).iter().map(|path| name(path)).collect();
+        let wanted: BTreeSet<String> = oracle::shell(&self.oracle, scene.callboard().workspace())
+            .iter()
+            .map(|path| name(path))
+            .collect();
         assert!(!wanted.is_empty(), "the oracle names nothing: {}", self.oracle);
-        let named: BTreeSet<String> =
-            scene.names().into_iter().filter(|file| mentions(answer, file) && !self.prompt.contains(file)).collect();
+        let named: BTreeSet<String> = scene
+            .names()
+            .into_iter()
+            .filter(|file| mentions(answer, file) && !self.prompt.contains(file))
+            .collect();
         if named == wanted { Ok(()) } else { Err(format!("expected {wanted:?}, got {named:?}")) }
     }
 
@@ -171,8 +179,10 @@ impl Case {
         assert!(!wanted.is_empty(), "the oracle tells nothing: {}", self.oracle);
         let missing = wanted.iter().find(|line| !answer.contains(line.trim()));
         let filled = |line: &&str| !line.trim().is_empty();
-        let (all, right) =
-            (answer.lines().filter(filled).count(), wanted.iter().filter(|l| !l.trim().is_empty()).count());
+        let (all, right) = (
+            answer.lines().filter(filled).count(),
+            wanted.iter().filter(|l| !l.trim().is_empty()).count(),
+        );
         if missing.is_none() && all > right.saturating_add(spare) {
             return Err(format!("{all} lines for {right}"));
         }
