@@ -2,7 +2,7 @@
 //!
 //! [`Models`] knows what a name means, tries a list of models in order and repeats what is worth
 //! repeating: the only place where model calls are retried. What a provider sends is made regular in
-//! its own file: [`openai`] for everything that speaks OpenAI's protocol, [`offline`] for the planner
+//! its own file: `openai.rs` for everything that speaks OpenAI's protocol, `offline.rs` for the planner
 //! that needs no network. Who may call a tool, and with what, is decided in `call`.
 
 mod auto;

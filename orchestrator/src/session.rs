@@ -18,12 +18,12 @@ mod registry;
 mod report;
 mod watchers;
 
+pub(crate) use self::{clock::wall_ms, watchers::RunTracker};
 pub use self::{
     error::{Refusal, SessionError},
     handle::SessionHandle,
     log::load,
     message::{Attached, Decision, Start, Watch},
     registry::{Ownership, Sessions, Shared},
-    watchers::{Glimpse, Notice, Noted},
+    watchers::{Glimpse, Noted, Notice},
 };
-pub(crate) use self::{clock::wall_ms, watchers::RunTracker};
