@@ -173,6 +173,8 @@ fn decay(idle: Duration) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const MS: Duration = Duration::from_millis(1);
@@ -321,5 +323,62 @@ mod tests {
             health.ended(now, MS, true);
         }
         assert!(health.cost(now) < 0.01, "{}", health.cost(now));
+    }
+
+    /// Something that happens to an instance.
+    #[derive(Clone, Copy, Debug)]
+    enum Happening {
+        Started,
+        Reached(u64),
+        Lost(u64),
+        Dropped,
+        Passed(u64),
+    }
+
+    fn happening() -> impl Strategy<Value = Happening> {
+        prop_oneof![
+            Just(Happening::Started),
+            (0..2_000_u64).prop_map(Happening::Reached),
+            (0..2_000_u64).prop_map(Happening::Lost),
+            Just(Happening::Dropped),
+            (0..200_000_u64).prop_map(Happening::Passed),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_happens_health_stays_sane(happenings in prop::collection::vec(happening(), 0..80)) {
+            let mut now = Instant::now();
+            let mut health = Health::new(now);
+            let (mut open, mut in_a_row) = (0_u32, 0_u32);
+            for happening in happenings {
+                match happening {
+                    Happening::Started => {
+                        health.started(now);
+                        open += 1;
+                    }
+                    Happening::Reached(ms) => {
+                        health.ended(now, MS * u32::try_from(ms).unwrap(), true);
+                        (open, in_a_row) = (open.saturating_sub(1), 0);
+                    }
+                    Happening::Lost(ms) => {
+                        health.ended(now, MS * u32::try_from(ms).unwrap(), false);
+                        (open, in_a_row) = (open.saturating_sub(1), in_a_row + 1);
+                    }
+                    Happening::Dropped => {
+                        health.dropped();
+                        open = open.saturating_sub(1);
+                    }
+                    Happening::Passed(ms) => now += Duration::from_millis(ms),
+                }
+                prop_assert_eq!(health.in_flight(), open);
+                prop_assert!(health.cost(now).is_finite() && health.cost(now) > 0.0);
+                prop_assert!(health.success_rate(now).is_none_or(|rate| (0.0..=1.0).contains(&rate)));
+                prop_assert!(!health.is_ejected(now) || in_a_row >= FAILURES);
+                if open == 0 && !health.is_probing {
+                    prop_assert!(!health.is_ejected(now + LONGEST_EJECTION));
+                }
+            }
+        }
     }
 }

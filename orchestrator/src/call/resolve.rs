@@ -160,6 +160,8 @@ fn clip(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::catalog::tool::sample;
 
@@ -264,5 +266,24 @@ mod tests {
         let tools = snapshot(&[("files", "view_file")]);
         let error = resolve(&"x\u{7}".repeat(100_000), "team", &tools).unwrap_err().to_string();
         assert!(error.len() < 200, "{}", error.len());
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_is_found_exactly_or_by_a_reading_that_contains_it(
+            names in prop::collection::btree_set("[a-c]{1,3}(__|_|[.-])?[a-c]{1,3}", 1..6),
+            written in "[ A-Ca-c._:/-]{0,10}",
+        ) {
+            let tools = Snapshot::of(names.iter().map(|name| sample::tool("a", name)));
+            for name in &names {
+                let exact = (name.clone(), false);
+                prop_assert_eq!(resolved(name, &tools), Ok(exact));
+            }
+            if let Ok((name, is_repaired)) = resolved(&written, &tools) {
+                let plain = written.trim().to_ascii_lowercase();
+                prop_assert!(name.ends_with(&plain) || plain.ends_with(&name), "{written} {name}");
+                prop_assert_eq!(is_repaired, written.trim() != name);
+            }
+        }
     }
 }

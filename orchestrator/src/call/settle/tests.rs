@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::call::testing::{CALL, Kept, TEAM, context};
 use crate::run::event::Violation;
@@ -255,4 +257,34 @@ fn a_pattern_that_cannot_be_read_is_refused_with_its_key() {
     let kept = Arc::new(Kept::default()) as Arc<dyn Artifacts>;
     let error = Settler::new(&config, kept, 7).unwrap_err().to_string();
     assert!(error.contains("orchestrator.calls.result_limits"), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn what_is_shown_and_what_is_kept_are_the_whole(content in "\\PC{0,60}", limit in 0..70_usize, open in any::<bool>()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let config = Config { result_limit: limit, ..Config::default() };
+        let (settled, kept) = runtime.block_on(settled_with(&config, done(&content), ("look", open, 1)));
+        let whole = Redactor::default().redact(&content).into_owned();
+        let is_cut = whole.chars().count() > limit;
+        prop_assert_eq!(kept.len(), usize::from(is_cut));
+        if is_cut {
+            let header = if open { UNTRUSTED_HEADER } else { "" };
+            prop_assert_eq!(&kept[0], &format!("{header}{whole}"));
+            let offset = settled.content.rsplit("\"offset\": ").next().unwrap().trim_end_matches("}.]");
+            let offset: usize = offset.parse().unwrap();
+            prop_assert!(kept[0].is_char_boundary(offset));
+            prop_assert_eq!(kept[0][header.len()..offset].chars().count(), limit);
+        } else if !open {
+            prop_assert_eq!(settled.content, whole);
+        }
+    }
+
+    #[test]
+    fn a_redacted_text_holds_no_configured_secret(before in "\\PC{0,20}", secret in "[a-zA-Z0-9/+=?&@]{6,20}", after in "\\PC{0,20}") {
+        let redactor = Redactor::new(std::slice::from_ref(&secret));
+        let masked = redactor.redact(&format!("{before}{secret}{after}")).into_owned();
+        prop_assert!(!masked.contains(&secret), "{masked}");
+        prop_assert!(masked.contains("[redacted]"));
+    }
 }
