@@ -53,7 +53,7 @@ impl Model for Offline {
         request: &Request,
         glimpses: &mut Glimpses<'_>,
     ) -> Result<Reply, ModelError> {
-        let reply = match work::plan(Turn::of(&request.messages), &request.tools) {
+        let reply = match work::plan(&Turn::all(&request.messages), &request.tools) {
             Plan::Call(wanted) => {
                 Reply { calls: vec![wanted], finish: Finish::ToolCalls, ..Reply::default() }
             }

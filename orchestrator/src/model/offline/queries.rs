@@ -52,7 +52,9 @@ fn between(clause: &Clause<'_>) -> Option<String> {
     let (start, is_question) = (start.unwrap_or(0), start.is_some());
     let (end, _) = words::find_any(&text[start..], p::STANDS)?;
     let inner = text[start..start + end].trim();
-    if !is_question && !inner.chars().any(is_han) && text.is_ascii() {
+    // Only Chinese puts it before the verb without asking where.
+    let is_chinese = clause.bare[start..start + end].chars().any(is_han);
+    if !is_question && !is_chinese {
         return None;
     }
     // `搜索 X，出现在哪些文件`

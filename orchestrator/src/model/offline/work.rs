@@ -83,20 +83,23 @@ struct Said {
     is_effect: bool,
 }
 
-/// The next step of a request.
-pub(super) fn plan(turn: Turn, tools: &[ToolDeclaration]) -> Plan {
-    let language = intent::language(&turn.input);
-    let understood = intent::understand(&turn.input);
-    let mut work = Work {
-        tools,
-        question: &turn.input,
-        language,
-        done: turn.done,
-        calls: 0,
-        known: Known::default(),
-        said: Vec::new(),
+/// The next step of the last of these runs. The others are over; what they found may be spoken of
+/// as "it".
+pub(super) fn plan(turns: &[Turn], tools: &[ToolDeclaration]) -> Plan {
+    let Some((turn, earlier)) = turns.split_last() else {
+        return Plan::GiveUp(answer::sorry(Language::English, &Why::Unclear));
     };
+    let mut known = Known::default();
+    for turn in earlier {
+        let mut work = Work::new(turn, tools, known);
+        // However it ended: what it found is known.
+        let _ = work.all(&intent::understand(&turn.input));
+        known = work.known.for_later();
+    }
+    let understood = intent::understand(&turn.input);
+    let mut work = Work::new(turn, tools, known);
     let outcome = work.all(&understood);
+    let language = work.language;
     let mut texts: Vec<String> = Vec::new();
     let is_given_up = outcome.is_err();
     texts.extend(
@@ -120,7 +123,26 @@ pub(super) fn plan(turn: Turn, tools: &[ToolDeclaration]) -> Plan {
     }
 }
 
-impl Work<'_> {
+impl Known {
+    /// What a later run may speak of. Files may have changed, and a folder is named anew.
+    fn for_later(self) -> Self {
+        Self { folder: None, pattern: None, readings: BTreeMap::new(), ..self }
+    }
+}
+
+impl<'a> Work<'a> {
+    fn new(turn: &'a Turn, tools: &'a [ToolDeclaration], known: Known) -> Self {
+        Self {
+            tools,
+            question: &turn.input,
+            language: intent::language(&turn.input),
+            done: turn.done.clone(),
+            calls: 0,
+            known,
+            said: Vec::new(),
+        }
+    }
+
     fn all(&mut self, understood: &Understood) -> Step<()> {
         let goals = &understood.goals;
         // Nothing is begun that cannot be finished.

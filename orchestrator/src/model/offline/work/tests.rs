@@ -30,9 +30,9 @@ fn ask_with(workspace: &mut Workspace, tools: &[ToolDeclaration], question: &str
     let mut done = VecDeque::new();
     let (mut calls, mut arguments) = (Vec::new(), Vec::new());
     for _ in 0..=MOST_CALLS {
-        let turn = Turn { input: question.to_owned(), done: done.clone() };
-        let again = plan(turn.clone(), tools);
-        match plan(turn, tools) {
+        let turns = [Turn { input: question.to_owned(), done: done.clone() }];
+        let again = plan(&turns, tools);
+        match plan(&turns, tools) {
             Plan::Call(wanted) => {
                 assert_eq!(again, Plan::Call(wanted.clone()), "the same messages, the same reply");
                 assert_eq!(wanted.model_id, format!("call_{}", calls.len() + 1));
@@ -419,19 +419,19 @@ fn tools_that_were_not_offered_are_looked_up_once() {
     let calculator = tools.remove(0);
     tools.push(finder());
     let mut workspace = Workspace::default();
-    let first = plan(Turn { input: "What is 6 * 7?".into(), done: VecDeque::new() }, &tools);
+    let first = plan(&[Turn { input: "What is 6 * 7?".into(), done: VecDeque::new() }], &tools);
     let Plan::Call(look) = first else { panic!("{first:?}") };
     assert_eq!(look.name, "t9");
     let found = Done { tool: look.name.clone(), content: "- t1: Works out expressions.".into() };
     let done = VecDeque::from([found]);
-    let second = plan(Turn { input: "What is 6 * 7?".into(), done: done.clone() }, &tools);
+    let second = plan(&[Turn { input: "What is 6 * 7?".into(), done: done.clone() }], &tools);
     assert!(matches!(second, Plan::GiveUp(_)), "{second:?}");
     tools.push(calculator);
-    let third = plan(Turn { input: "What is 6 * 7?".into(), done: done.clone() }, &tools);
+    let third = plan(&[Turn { input: "What is 6 * 7?".into(), done: done.clone() }], &tools);
     let Plan::Call(wanted) = third else { panic!("{third:?}") };
     let mut done = done;
     done.push_back(Done { tool: wanted.name.clone(), content: workspace.call(&wanted) });
-    let last = plan(Turn { input: "What is 6 * 7?".into(), done }, &tools);
+    let last = plan(&[Turn { input: "What is 6 * 7?".into(), done }], &tools);
     assert_eq!(last, Plan::Answer("6 * 7 = 42".into()));
 }
 
@@ -472,4 +472,30 @@ fn what_cannot_be_done_is_said_before_anything_is_done() {
     }
     let ended = ask(&mut workspace, "What can you do?");
     assert!(!ended.is_given_up && ended.text.contains("offline"), "{}", ended.text);
+}
+
+#[test]
+fn what_an_earlier_run_found_may_be_spoken_of() {
+    let mut workspace = Workspace::default();
+    workspace.file("notes/a.md", "old\n", 1);
+    workspace.file("notes/b.md", "new\n", 2);
+    let first = "Which is the newest file in notes?";
+    let Plan::Call(wanted) = plan(&[Turn { input: first.into(), done: VecDeque::new() }], &tools())
+    else {
+        panic!("the first run makes a call");
+    };
+    let done = Done { tool: wanted.name.clone(), content: workspace.call(&wanted) };
+    let earlier = Turn { input: first.into(), done: VecDeque::from([done]) };
+    let now = Turn { input: "Read it.".into(), done: VecDeque::new() };
+    let Plan::Call(wanted) = plan(&[earlier.clone(), now], &tools()) else {
+        panic!("the second run makes a call");
+    };
+    assert_eq!(wanted.arguments, r#"{"path":"notes/b.md"}"#);
+    assert_eq!(wanted.model_id, "call_1");
+    // The folder of an earlier run is not taken for granted.
+    let now = Turn { input: "How many .md files are there?".into(), done: VecDeque::new() };
+    let Plan::Call(wanted) = plan(&[earlier, now], &tools()) else {
+        panic!("the second run makes a call");
+    };
+    assert!(!wanted.arguments.contains("notes"), "{}", wanted.arguments);
 }
