@@ -24,8 +24,7 @@ const EXTENSIONS: &str = "md, rs, py, txt, js, ts, sh, go, json, yaml, yml, toml
     cpp, log, proto, xml, sql, pdf, png, jpg, svg, tsv, ini, cfg, conf, lock, tex, rb, php, kt, swift";
 /// Before an extension.
 const ENDINGS: &str = "ending, extension, extensions, suffix, type";
-const HAN_ENDINGS: &str =
-    "后缀为, 后缀是, 后缀名为, 后缀名是, 扩展名为, 扩展名是, 后缀, 扩展名, 以";
+const HAN_ENDINGS: &str = "后缀为, 后缀是, 后缀名为, 后缀名是, 扩展名为, 扩展名是, 后缀, 扩展名";
 
 /// The glob that a word among others stands for, if it names a kind of file.
 pub(super) fn pattern(tokens: &[Token], at: usize) -> Option<String> {
@@ -83,5 +82,12 @@ fn is_behind_ending(tokens: &[Token], at: usize) -> bool {
         && at.checked_sub(2).is_some_and(|at| tokens[at].is_any(ENDINGS));
     let is_han =
         before.kind == Kind::Han && each(HAN_ENDINGS).any(|word| before.text.ends_with(word));
-    before.is_any(ENDINGS) || is_joined || is_han
+    // `以 .py 结尾的文件`
+    let next = tokens.get(at + 1).filter(|next| next.kind == Kind::Han);
+    let is_between = before.kind == Kind::Han
+        && before.text.ends_with('以')
+        && next.is_some_and(|next| {
+            ["结尾", "为后缀", "为扩展名"].iter().any(|word| next.text.starts_with(word))
+        });
+    before.is_any(ENDINGS) || is_joined || is_han || is_between
 }

@@ -38,7 +38,8 @@ const MONEY: &str = "US$, $, €, £, ¥, ￥, RMB, USD, EUR, dollars, dollar, e
 /// Before these characters "one" counts nothing: `一下`, `一共`.
 const NOT_A_NUMBER: &[char] = &[
     '下', '共', '些', '起', '般', '样', '定', '直', '点', '次', '个', '遍', '句', '行', '种', '半',
-    '律', '切', '旦', '边', '时',
+    '律', '切', '旦', '边', '时', '件', '本', '台', '张', '把', '只', '支', '瓶', '箱', '杯', '份',
+    '辆', '套', '双', '间', '批', '款', '笔', '家', '位', '名', '条', '辈', '致', '同',
 ];
 
 /// Before these characters "zero" means small or loose: `零钱`, `零存`.
@@ -47,7 +48,7 @@ const AFTER_ZERO: &[char] = &['存', '钱', '售', '食', '件', '头', '用', '
 /// A text in which every number is plain digits or an expression of them.
 pub(super) fn plain(text: &str) -> String {
     let text = without_money(text);
-    let text = without_groups(&text);
+    let text = without_groups(&text).replace("圆周率", "pi").replace('π', "pi");
     let text = han(&text);
     let text = english(&text);
     scaled(&text)
@@ -114,8 +115,16 @@ fn han(text: &str) -> String {
             && characters[at..at + length].iter().any(|one| digit(*one).is_some() || *one == '十')
             && !(length == 1 && is_a_word(characters[at], next));
         if is_number {
-            kept.push_str(&han_number(&characters[at..at + length]));
+            let number = han_number(&characters[at..at + length]);
             at += length;
+            // `十二点五`
+            let decimals: String = characters
+                .get(at + 1..)
+                .filter(|_| next == Some(&'点'))
+                .map(|rest| rest.iter().map_while(|one| digit(*one)).collect())
+                .unwrap_or_default();
+            at += if decimals.is_empty() { 0 } else { decimals.len() + 1 };
+            kept.push_str(&with_decimals(number, &decimals));
         } else {
             // What is no number is passed over as a whole.
             let step = length.max(1);
@@ -124,6 +133,15 @@ fn han(text: &str) -> String {
         }
     }
     kept
+}
+
+/// A numeral and the digits behind its point.
+fn with_decimals(number: String, decimals: &str) -> String {
+    match number.strip_suffix(')') {
+        _ if decimals.is_empty() => number,
+        Some(terms) => format!("{terms}+0.{decimals})"),
+        None => format!("{number}.{decimals}"),
+    }
 }
 
 /// Whether a numeral and the character behind it are no number: `一下`, `零钱`.
@@ -302,6 +320,9 @@ mod tests {
             ("帮我算一下十二乘三", "帮我算一下(1*10+2)乘3"),
             ("一共有多少", "一共有多少"),
             ("二〇二六", "2026"),
+            ("十二点五加三点一四", "(1*10+2+0.5)加3.14"),
+            ("圆周率乘以二", "pi乘以2"),
+            ("一件200", "一件200"),
             ("someone and often", "someone and often"),
         ];
         for (text, expected) in rows {

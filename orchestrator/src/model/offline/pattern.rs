@@ -36,7 +36,9 @@ impl Pattern {
     /// The first place where it matches.
     pub(super) fn find(&self, text: &str) -> Option<Caught> {
         let mut values = Vec::new();
-        text.char_indices().map(|(at, _)| at).find_map(|start| {
+        // White space before a match is not part of it, even where the first word may be missing.
+        let starts = text.char_indices().filter(|(_, first)| !first.is_whitespace());
+        starts.map(|(at, _)| at).find_map(|start| {
             values.clear();
             let end = matches(Then { parts: &self.parts, next: None }, text, start, &mut values)?;
             (end > start).then(|| Caught { start, end, values: std::mem::take(&mut values) })
@@ -235,7 +237,9 @@ pub(super) fn value(text: &str, at: usize) -> Option<usize> {
         return closing(body).map(|end| sign + name + end + 1);
     }
     if name > 0 {
-        return None;
+        let is_constant = &here[sign..sign + name] == "pi"
+            && !body.starts_with(|next: char| next.is_ascii_alphanumeric());
+        return is_constant.then_some(sign + name);
     }
     let digits = body.bytes().take_while(u8::is_ascii_digit).count();
     if digits == 0 {

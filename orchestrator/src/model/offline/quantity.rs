@@ -160,7 +160,9 @@ fn quantity(text: &str, clause: &Clause<'_>) -> Option<Quantity> {
 fn given(text: &str) -> Option<Quantity> {
     let sums = sums::find(text);
     if let [sum] = sums.as_slice() {
-        return Some(Quantity::Given(format!("({})", sum.expression)));
+        let is_number = pattern::value(&sum.expression, 0) == Some(sum.expression.len());
+        let bare = sum.expression.clone();
+        return Some(Quantity::Given(if is_number { bare } else { format!("({bare})") }));
     }
     let plain = numerals::plain(&words::plain(text));
     let values = plain.char_indices().filter_map(|(at, _)| {

@@ -20,6 +20,10 @@ const VALUES: &[(&str, &str)] = &[
     ("{b} [is] (increased|raised) by {p}%", "({b}*(1+{p}/100))"),
     ("{b} [is] (decreased|reduced|discounted|lowered) by {p}%", "({b}*(1-{p}/100))"),
     ("{b} (with|after|at|less|minus) [a|an] {p}% (discount|off|reduction)", "({b}*(1-{p}/100))"),
+    ("{b} minus {p}%", "({b}*(1-{p}/100))"),
+    ("{b} plus {p}%", "({b}*(1+{p}/100))"),
+    ("{b} (减|减去) {p}%", "({b}*(1-{p}/100))"),
+    ("{b} (加|加上) {p}%", "({b}*(1+{p}/100))"),
     ("{b} (with|plus|after) [a|an] {p}% (tip|tax|vat|markup|increase|fee)", "({b}*(1+{p}/100))"),
     ("{p}% (off|discount on|less than) [of] {b}", "({b}*(1-{p}/100))"),
     ("{p}% more than {b}", "({b}*(1+{p}/100))"),
@@ -183,22 +187,29 @@ fn first(table: &[(Pattern, &'static str)], text: &str) -> Option<(Caught, &'sta
     table.iter().find_map(|(row, template)| Some((row.find(text)?, *template)))
 }
 
-/// `5th power` becomes `5 power`.
+/// `5th power` becomes `5 power`, and so does the `5th` of "to the 5th".
 fn without_ordinals(text: &str) -> String {
     let mut text = text.to_owned();
-    for word in ["power", "root"] {
-        for ending in ["st", "nd", "rd", "th"] {
-            let ordinal = format!("{ending} {word}");
-            while let Some(at) = text
-                .match_indices(&ordinal)
-                .map(|(at, _)| at)
-                .find(|at| text[..*at].ends_with(|before: char| before.is_ascii_digit()))
-            {
-                text.replace_range(at..at + ending.len(), "");
-            }
+    for ending in ["st", "nd", "rd", "th"] {
+        while let Some((at, has_power)) = ordinal(&text, ending) {
+            let plain = if has_power { "" } else { " power" };
+            text.replace_range(at..at + ending.len(), plain);
         }
     }
     text
+}
+
+/// Where a number has this ending and is an exponent, and whether it says so itself.
+fn ordinal(text: &str, ending: &str) -> Option<(usize, bool)> {
+    text.match_indices(ending).find_map(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + ending.len()..]);
+        let stem = before.trim_end_matches(|one: char| one.is_ascii_digit());
+        let is_number = stem.len() < before.len();
+        let has_power = after.starts_with(" power") || after.starts_with(" root");
+        let is_alone = stem.ends_with("to the ") && !after.starts_with(char::is_alphanumeric);
+        let is_end = after.trim_start_matches([' ', '?', '.', '!', '？', '。']).is_empty();
+        (is_number && (has_power || (is_alone && is_end))).then_some((at, has_power))
+    })
 }
 
 /// An `x` between two numbers is a sign, not a letter.
@@ -240,6 +251,7 @@ mod tests {
             ("square root of 144", "sqrt(144)"),
             ("2 to the power of 10", "(2)^(10)"),
             ("raise 2 to the 5th power", "(2)^(5)"),
+            ("2 to the 5th?", "(2)^(5)?"),
             ("the 3rd root of 27", "(27)^(1/(3))"),
             ("27开平方", "sqrt(27)"),
             ("27的3次方根", "(27)^(1/(3))"),

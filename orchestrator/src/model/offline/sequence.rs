@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use super::pattern::{self, Pattern};
+use super::pattern::Pattern;
 
 /// What leads over to the next operation.
 const THEN: &str = "(, and then|, then|and then|, after that|after that|, and|then|and|， 再|。 再|然后 再|再|， 然后|\
@@ -49,17 +49,11 @@ pub(super) fn find(text: &str, first: impl Fn(&str) -> Option<String>) -> Option
                 return None;
             }
             Some(it) => it,
-            None => first(&rest[..caught.start]).or_else(|| alone(&rest[..caught.start]))?,
+            None => first(&rest[..caught.start])?,
         };
         found = Some(format!("({})", caught.fill(&template.replace("{it}", &it))));
         rest = &rest[caught.end..];
     }
-}
-
-/// The only number of a text.
-fn alone(text: &str) -> Option<String> {
-    let caught = pattern::find("{a}", text)?;
-    pattern::find("{a}", &text[caught.end..]).is_none().then(|| caught.fill("({a})"))
 }
 
 #[cfg(test)]
@@ -68,7 +62,11 @@ mod tests {
 
     #[test]
     fn what_is_said_first_comes_first() {
-        let first = |text: &str| text.contains('+').then(|| "(1 + 2)".to_owned());
+        let first = |text: &str| match text {
+            _ if text.contains('+') => Some("(1 + 2)".to_owned()),
+            _ if text.contains("12") => Some("(12)".to_owned()),
+            _ => None,
+        };
         let rows = [
             ("take 12, add 5, then multiply by 3", Some("(((12) + 5) * 3)")),
             ("1 + 2, then divide the result by 4", Some("((1 + 2) / 4)")),

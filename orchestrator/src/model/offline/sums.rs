@@ -3,7 +3,7 @@
 //! Wordings are in `rewrite.rs`, loans and savings in `finance.rs`, numbers in `numerals.rs`;
 //! `sequence.rs`, `lists.rs` and `prices.rs` know words that stand apart from their numbers.
 
-use super::{finance, lists, numerals, prices, rewrite, sequence, words};
+use super::{finance, lists, numerals, pattern, prices, rewrite, sequence, words};
 
 /// One calculation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,8 @@ const CONSTANTS: &[&str] = &["pi", "tau"];
 
 /// The calculations in a text, in order; none if it asks for none.
 pub(super) fn find(text: &str) -> Vec<Sum> {
-    let (text, places) = rewrite::places(&numerals::plain(&words::plain(text)));
+    let written = words::plain(text);
+    let (text, places) = rewrite::places(&numerals::plain(&written));
     if let Some(sum) = finance::find(&text) {
         return vec![Sum { places: places.or(sum.places), ..sum }];
     }
@@ -59,19 +60,38 @@ pub(super) fn find(text: &str) -> Vec<Sum> {
     } else {
         Topic::Plain
     };
-    let found = expressions(&rewritten);
-    if found.is_empty() {
-        let apart = lists::find(&text).or_else(|| prices::find(&text));
-        return apart.into_iter().map(plain).collect();
+    // `3 million` is a number, however it is passed on.
+    let is_number = |found: &String| {
+        let is_one = pattern::value(found, 0) == Some(found.len());
+        is_one && text.contains(found.as_str()) && !written.contains(found.as_str())
+    };
+    let found: Vec<String> =
+        expressions(&rewritten).into_iter().filter(|found| !is_number(found)).collect();
+    if !found.is_empty() {
+        return found.into_iter().map(|expression| Sum { topic, ..plain(expression) }).collect();
     }
-    found.into_iter().map(|expression| Sum { topic, ..plain(expression) }).collect()
+    if let Some(expression) = lists::find(&text) {
+        return vec![plain(expression)];
+    }
+    if let Some((expression, topic)) = prices::find(&text) {
+        return vec![Sum { topic, ..plain(expression) }];
+    }
+    // `Round 3.14159 to 2 places`
+    let to_round = places.as_ref().and_then(|_| only_number(&text));
+    to_round.into_iter().map(plain).collect()
+}
+
+/// The only number of a text.
+fn only_number(text: &str) -> Option<String> {
+    let caught = pattern::find("{a}", text)?;
+    pattern::find("{a}", &text[caught.end..]).is_none().then(|| caught.fill("{a}"))
 }
 
 /// The expression of a text that asks for exactly one, in brackets.
 fn single(text: &str) -> Option<String> {
     let mut found = expressions(&rewrite::rewrite(text));
     if found.is_empty() {
-        found.extend(lists::find(text));
+        found.extend(lists::find(text).or_else(|| only_number(text)));
     }
     match found.as_slice() {
         [only] => Some(format!("({only})")),
@@ -183,6 +203,10 @@ mod tests {
         check("max(1,200) + 1", &["max(1,200) + 1"]);
         check("What is five?", &[]);
         check("The answer (is here)", &[]);
+        check("I have 3 million users", &[]);
+        check("2 million + 1", &["(2*1000000) + 1"]);
+        check("Round 3.14159 to 2 decimal places", &["round(3.14159, 2)"]);
+        check("What is pi times 2?", &["pi * 2"]);
     }
 
     #[test]
