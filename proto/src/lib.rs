@@ -103,6 +103,8 @@ pub mod reason {
     pub const PREVIEW_CHANGED: &str = "PREVIEW_CHANGED";
     /// The session works, so it cannot be removed.
     pub const SESSION_BUSY: &str = "SESSION_BUSY";
+    /// The disk of the journal is full; nothing was done.
+    pub const STORAGE_FULL: &str = "STORAGE_FULL";
     /// No provider has a model of this name.
     pub const UNKNOWN_MODEL: &str = "UNKNOWN_MODEL";
     /// No agent has this name.

@@ -78,3 +78,15 @@ fn last_result(body: &serde_json::Value) -> String {
     assert_eq!(last["role"], "tool");
     last["content"].as_str().unwrap().to_owned()
 }
+
+#[tokio::test]
+async fn a_rule_of_the_configuration_allows() {
+    let callboard = Callboard::new();
+    let rule = "[[orchestrator.policy.rules]]\ntool = \"run_command\"\nverdict = \"allow\"\n";
+    let file = callboard.home().join("mine.toml");
+    std::fs::write(&file, rule).unwrap();
+    let finished =
+        callboard.run(&["ask", "--config", file.to_str().unwrap(), PROMPT]).await.expect(0);
+    assert!(finished.stdout.contains("Linux"), "{finished:?}");
+    callboard.nothing_is_left().await;
+}

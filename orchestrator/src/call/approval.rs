@@ -18,6 +18,8 @@ use crate::run::event::{
 
 /// Who decided where the caller had approved the tool beforehand.
 pub const BY_FLAG: &str = "flag";
+/// Who decided where a rule allows what the tool itself would ask about; its name follows.
+pub const BY_RULE: &str = "rule ";
 /// Who decided where nobody could be asked.
 pub const BY_NOBODY: &str = "nobody";
 
@@ -36,11 +38,12 @@ pub fn stricter(judgement: Judgement, opinion: &Opinion) -> Judgement {
     }
     let (rule, reason) = if judgement.verdict == verdict && verdict == Verdict::Ask {
         // Both want a person: the rule is kept, and the tool knows better why.
-        (judgement.rule, if reason.is_empty() { judgement.reason } else { reason.clone() })
+        let reason = if reason.is_empty() { &judgement.reason } else { reason };
+        (judgement.rule.clone(), reason.clone())
     } else {
         (preflight::RULE.to_owned(), reason.clone())
     };
-    Judgement { verdict, rule, reason, denied_effects: judgement.denied_effects }
+    Judgement { verdict, rule, reason, ..judgement }
 }
 
 /// The events that follow from a verdict.
@@ -80,15 +83,16 @@ fn ask(
         Pattern::new("approve", glob).is_ok_and(|pattern| pattern.matches(&planned.tool))
             && !glob.is_empty()
     });
-    let is_answered = is_approved || !context.approver_attached;
+    let is_irreversible = matches!(opinion, Opinion::Ask { irreversible: true, .. });
+    // A rule answers the tool's question, as a person would who was asked once for all such calls;
+    // never one about something that cannot be undone.
+    let standing = judgement.allowed_by.as_ref().filter(|_| !is_irreversible);
+    let is_answered = is_approved || standing.is_some() || !context.approver_attached;
     let preview = match opinion {
         Opinion::Ask { preview, .. } => preview.clone(),
         Opinion::Allow | Opinion::Block { .. } => preview_of(planned, &judgement.denied_effects),
     };
-    let warning = match opinion {
-        Opinion::Ask { irreversible: true, .. } => "This cannot be undone. ",
-        Opinion::Ask { .. } | Opinion::Allow | Opinion::Block { .. } => "",
-    };
+    let warning = if is_irreversible { "This cannot be undone. " } else { "" };
     events.push(Event::ApprovalAsked(ApprovalAsked {
         call_id: planned.call_id.clone(),
         preview_digest: sha256(&preview),
@@ -101,11 +105,16 @@ fn ask(
         return;
     }
     let (for_model, for_person) = settle::approval_missing(&planned.tool, &judgement.reason);
-    let (by, note) = if is_approved { (BY_FLAG, "") } else { (BY_NOBODY, for_model.as_str()) };
+    let (by, note) = match standing {
+        _ if is_approved => (BY_FLAG.to_owned(), ""),
+        Some(rule) => (format!("{BY_RULE}{rule}"), ""),
+        None => (BY_NOBODY.to_owned(), for_model.as_str()),
+    };
+    let is_approved = is_approved || standing.is_some();
     events.push(Event::ApprovalDecided(ApprovalDecided {
         call_id: planned.call_id.clone(),
         approved: is_approved,
-        by: by.to_owned(),
+        by,
         note: note.to_owned(),
         key: String::new(),
     }));

@@ -64,6 +64,8 @@ pub struct Judgement {
     pub reason: String,
     /// Effects that the call must do without.
     pub denied_effects: Vec<Effect>,
+    /// The rule by which somebody allowed the call; the defaults allow in nobody's name.
+    pub allowed_by: Option<String>,
 }
 
 impl Policy {
@@ -103,6 +105,7 @@ impl Policy {
                 rule: rule.name.clone(),
                 reason: rule.reason(),
                 denied_effects: Vec::new(),
+                allowed_by: (rule.verdict == Verdict::Allow).then(|| rule.name.clone()),
             },
             None => self.unmatched(subject.tool),
         };
@@ -129,6 +132,7 @@ impl Policy {
             rule: rule.to_owned(),
             reason: reason.to_owned(),
             denied_effects: Vec::new(),
+            allowed_by: None,
         }
     }
 }

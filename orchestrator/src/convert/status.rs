@@ -25,6 +25,9 @@ pub(crate) fn of_session(error: &SessionError, owner: Option<Owner>) -> Status {
         SessionError::Refused(refusal) => of_refusal(refusal, text),
         SessionError::NotOwner => not_owner(owner),
         SessionError::Closed => Status::unavailable(text),
+        SessionError::Unwritten(_) => {
+            with_reason(Code::ResourceExhausted, text, reason::STORAGE_FULL)
+        }
         SessionError::Damaged(what) => {
             error!(what, "session refused");
             Status::data_loss(format!("{text}; `callboard doctor` says more"))

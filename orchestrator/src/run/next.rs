@@ -52,7 +52,7 @@ fn settle_what_will_not_run(run: &Run) -> Option<CallSettled> {
         if call.phase() == Phase::Denied {
             return Some(denied(run, call));
         }
-        if is_over && call.open_attempt().is_none() {
+        if is_over && call.attempts.is_empty() {
             return Some(cancelled(run, call));
         }
         let is_over_count = nth >= usize_of(run.started.limits.max_calls);
@@ -63,7 +63,8 @@ fn settle_what_will_not_run(run: &Run) -> Option<CallSettled> {
 fn stops(run: &Run) -> Vec<Effect> {
     let open = run.calls().filter(|call| call.settled.is_none());
     open.filter_map(|call| {
-        let attempt = call.open_attempt()?.clone();
+        // Also one that was answered: only its service can say what the call did before.
+        let attempt = call.attempts.last()?.started.clone();
         Some(Effect::Stop { call: call.wanted.call_id.clone(), attempt })
     })
     .collect()

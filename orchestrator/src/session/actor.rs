@@ -314,6 +314,10 @@ impl SessionActor {
                 }
             }
             Err(AppendError::Fenced) => self.exit = Some(Exit::Fenced),
+            Err(error @ AppendError::Full(_)) => {
+                self.log.give_up(&error.to_string());
+                self.exit = Some(Exit::AppendFailed(error.to_string()));
+            }
             Err(error) => self.exit = Some(Exit::AppendFailed(error.to_string())),
         }
     }

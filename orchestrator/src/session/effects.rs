@@ -32,6 +32,10 @@ use crate::{
 /// Reports of one effect that may be on their way.
 const CHANNEL_CAPACITY: usize = 64;
 
+/// Calls of one reply that are looked at. Each has to be answered in the next request, and would
+/// not fit: a reply with more is one of a model that has lost its way.
+const MAX_CALLS_OF_REPLY: usize = 256;
+
 /// What an effect brings back.
 #[derive(Debug)]
 pub(super) enum Done {
@@ -269,7 +273,7 @@ async fn forward_deltas(
 
 fn replied(run: crate::run::ids::RunId, request: u32, reply: Reply) -> ModelReplied {
     span::set(&Span::current(), callboard_telemetry::names::RESPONSE_MODEL, reply.model.clone());
-    let calls = reply.calls.into_iter().map(|wanted| WantedCall {
+    let calls = reply.calls.into_iter().take(MAX_CALLS_OF_REPLY).map(|wanted| WantedCall {
         call_id: Uuid::now_v7().to_string().into(),
         model_id: wanted.model_id,
         name: wanted.name,

@@ -19,6 +19,9 @@ pub enum SessionError {
     /// The actor stopped before it answered; what it had not recorded did not happen.
     #[error("the session stopped before it answered")]
     Closed,
+    /// The journal could not take it; nothing happened, and it can be asked again later.
+    #[error("{0}; nothing was done. Free some space and ask again")]
+    Unwritten(String),
     /// The session's events cannot be trusted; other sessions are not affected.
     #[error("the session cannot be opened: {0}")]
     Damaged(String),
@@ -64,8 +67,8 @@ pub enum Refusal {
     },
     /// The input does not fit into a model call.
     #[error(
-        "the input has about {tokens} tokens with the system prompt, and the agent's context holds \
-         {budget} (`orchestrator.agent.context_tokens`); shorten it, or put it into a file"
+        "the input has about {tokens} tokens with the system prompt; at most {budget} are taken, \
+         half of `orchestrator.agent.context_tokens`: shorten it, or put it into a file"
     )]
     TooLarge {
         /// Its size.

@@ -172,8 +172,9 @@ impl SessionActor {
             return;
         }
         let last = self.session.last_seq;
-        self.log.when_durable(last, move || {
-            let _ = reply.send(answer);
+        self.log.when_durable(last, move |durable| {
+            let unwritten = |why: &str| SessionError::Unwritten(why.to_owned());
+            let _ = reply.send(durable.map_err(unwritten).and(answer));
         });
     }
 }

@@ -42,8 +42,8 @@ pub async fn load(journal: &dyn Journal, id: &SessionId) -> Result<Option<Sessio
     }
 }
 
-/// Something that waits for an event to be durable.
-type Release = Box<dyn FnOnce() + Send>;
+/// Something that waits for an event to be durable; told why if it never will be.
+type Release = Box<dyn FnOnce(Result<(), &str>) + Send>;
 
 pub(super) struct Log {
     journal: Arc<dyn Journal>,
@@ -94,10 +94,14 @@ impl Log {
         self.turn.push(recorded);
     }
 
-    /// Calls `release` once the event with this number is durable; never if it never is.
-    pub(super) fn when_durable(&mut self, seq: u64, release: impl FnOnce() + Send + 'static) {
+    /// Calls `release` once the event with this number is durable, or [`Log::give_up`] was called.
+    pub(super) fn when_durable(
+        &mut self,
+        seq: u64,
+        release: impl FnOnce(Result<(), &str>) + Send + 'static,
+    ) {
         if seq <= self.durable {
-            release();
+            release(Ok(()));
         } else {
             self.waiting.push_back((seq, Box::new(release)));
         }
@@ -107,9 +111,11 @@ impl Log {
     pub(super) fn tail_is_durable(&mut self) -> oneshot::Receiver<()> {
         let (told, durable) = oneshot::channel();
         let tail = self.pending.back().map_or(self.durable, |noted| noted.recorded.seq);
-        self.when_durable(tail, move || {
-            // Whoever waited may have gone.
-            let _ = told.send(());
+        self.when_durable(tail, move |durable| {
+            if durable.is_ok() {
+                // Whoever waited may have gone.
+                let _ = told.send(());
+            }
         });
         durable
     }
@@ -169,10 +175,17 @@ impl Log {
         let noted = self.pending.drain(..told).collect();
         while self.waiting.front().is_some_and(|(seq, _)| *seq <= self.durable) {
             if let Some((_, release)) = self.waiting.pop_front() {
-                release();
+                release(Ok(()));
             }
         }
         noted
+    }
+
+    /// Tells all that wait that what they wait for was not written, and why.
+    pub(super) fn give_up(&mut self, why: &str) {
+        for (_, release) in self.waiting.drain(..) {
+            release(Err(why));
+        }
     }
 
     fn tail(&self) -> u64 {

@@ -2,6 +2,7 @@
 
 use super::registry::Shared;
 use crate::{
+    call::builtin::{self, find},
     digest::Digest,
     model::{Request, ToolDeclaration},
     run::{
@@ -66,13 +67,17 @@ impl Offer {
     }
 }
 
-/// Pinned tools and those that the run has used, each once.
+/// Pinned tools, those that the run has used and those that it has looked up, each once.
 fn used(run: &Run, pinned: &[String]) -> Vec<String> {
     let mut names = pinned.to_vec();
     for call in run.calls() {
         let tool = call.planned.as_ref().map_or(&call.wanted.name, |planned| &planned.tool);
-        if !names.contains(tool) {
-            names.push(tool.clone());
+        let settled = call.settled.as_ref().filter(|_| tool == builtin::FIND_TOOLS);
+        let found = settled.map_or(Vec::new(), |settled| find::found(&settled.structured));
+        for name in std::iter::once(tool.clone()).chain(found) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
         }
     }
     names

@@ -31,9 +31,11 @@ impl SessionActor {
                 }
                 if let Some(durable) = record.durable {
                     let last = self.session.last_seq;
-                    self.log.when_durable(last, move || {
-                        // The attempt may have been dropped meanwhile.
-                        let _ = durable.send(());
+                    self.log.when_durable(last, move |is_durable| {
+                        if is_durable.is_ok() {
+                            // The attempt may have been dropped meanwhile.
+                            let _ = durable.send(());
+                        }
                     });
                 }
             }

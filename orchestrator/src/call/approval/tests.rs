@@ -7,6 +7,7 @@ fn judgement(verdict: Verdict, rule: &str) -> Judgement {
         rule: rule.to_owned(),
         reason: "the rule".to_owned(),
         denied_effects: Vec::new(),
+        allowed_by: None,
     }
 }
 
@@ -159,6 +160,7 @@ fn a_call_without_a_preview_of_its_own_shows_its_arguments() {
         ..planned()
     };
     let judgement = Judgement {
+        allowed_by: None,
         denied_effects: vec![Effect::Write, Effect::Network],
         ..judgement(Verdict::Ask, "r")
     };
@@ -209,5 +211,35 @@ fn a_denial_repeats_what_the_person_said() {
     ] {
         let settled = settle_denied(&planned(), &decided);
         assert_eq!((settled.status, settled.content.as_str()), (CallStatus::Denied, content));
+    }
+}
+
+#[test]
+fn a_rule_answers_the_tools_question_unless_nothing_can_be_undone() {
+    for (irreversible, attached, approved) in [
+        (false, true, Some(true)),
+        (false, false, Some(true)),
+        (true, false, Some(false)),
+        (true, true, None),
+    ] {
+        let opinion = Opinion::Ask {
+            reason: "it writes".to_owned(),
+            preview: "+ a line".to_owned(),
+            irreversible,
+        };
+        let allowed =
+            Judgement { allowed_by: Some("mine".to_owned()), ..judgement(Verdict::Allow, "mine") };
+        let judgement = stricter(allowed, &opinion);
+        assert_eq!(judgement.verdict, Verdict::Ask);
+        let context = CallContext { approver_attached: attached, ..context() };
+        let events = events(&planned(), &judgement, &opinion, &context, 9);
+        let decided = events.iter().find_map(|event| match event {
+            Event::ApprovalDecided(decided) => Some(decided),
+            _ => None,
+        });
+        assert_eq!(decided.map(|decided| decided.approved), approved, "{irreversible} {attached}");
+        if approved == Some(true) {
+            assert_eq!(decided.unwrap().by, "rule mine");
+        }
     }
 }

@@ -141,7 +141,8 @@ impl ResultMessage {
             id => format!(" [shortened from {count} characters; artifact {id}]"),
         };
         let room = max_chars.saturating_sub(handle.chars().count());
-        *content = cut(content, room) + &handle;
+        // Where not even the handle has room, the beginning says more than the handle would.
+        *content = if room > 0 { cut(content, room) + &handle } else { cut(content, max_chars) };
     }
 }
 
