@@ -1,37 +1,20 @@
 //! Wire messages as the JSON that clients get. Texts that are JSON (arguments, structured content,
-//! the fields of a fact) are passed on as they are: nothing is parsed and written anew.
-//! Runs and calls are in `convert/run.rs`, tools in `convert/tool.rs`.
+//! the fields of a fact) are passed on as they are: nothing is parsed and written anew
+//! (`convert/raw.rs`). Runs and calls are in `convert/run.rs`, tools in `convert/tool.rs`.
 
+mod raw;
 mod run;
 mod tool;
 
 use callboard_proto::agent::{Fact, Glimpse, RollbackStep, Session};
 use serde::Serialize;
-use serde_json::value::RawValue;
 
+use self::raw::Raw;
 pub(crate) use self::{
+    raw::{DEPTH, depth},
     run::{DirectJson, RunJson},
     tool::ToolJson,
 };
-
-/// JSON text in its place, or, where it is none, the text.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-pub(crate) enum Raw<'a> {
-    Json(&'a RawValue),
-    Text(&'a str),
-}
-
-impl<'a> Raw<'a> {
-    fn new(text: &'a str) -> Self {
-        serde_json::from_str(text).map_or(Self::Text(text), Self::Json)
-    }
-
-    /// Absent where the text is empty.
-    fn optional(text: &'a str) -> Option<Self> {
-        (!text.is_empty()).then(|| Self::new(text))
-    }
-}
 
 /// A session as lists show it; times are Unix time in milliseconds.
 #[derive(Debug, Serialize)]
@@ -80,7 +63,7 @@ impl<'a> FactJson<'a> {
             session,
             run: &fact.run,
             at: fact.wall_ms,
-            data: Raw::new(&fact.json),
+            data: Raw::fields(&fact.json),
         }
     }
 }

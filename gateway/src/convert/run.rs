@@ -3,7 +3,7 @@
 use callboard_proto::agent::{CallFailure, CallSummary, DirectResult, RunSummary};
 use serde::Serialize;
 
-use super::Raw;
+use super::raw::Raw;
 
 /// A run with its calls.
 #[derive(Debug, Serialize)]
@@ -74,13 +74,20 @@ impl<'a> From<&'a CallSummary> for CallJson<'a> {
             instance: &call.instance,
             duration_ms: call.duration_ms,
             attempts: call.attempts,
-            verdict: &call.verdict,
+            verdict: verdict(call),
             content: &call.content,
             structured: Raw::optional(&call.structured),
             failure: call.failure.as_ref().map(FailureJson::from),
             step: call.step,
         }
     }
+}
+
+/// What was decided on a call. One that was refused before it could be judged ran no more than a
+/// blocked one; one that is still on its way has no verdict yet.
+fn verdict(call: &CallSummary) -> &str {
+    let is_refused = call.verdict.is_empty() && call.failure.is_some();
+    if is_refused { "block" } else { &call.verdict }
 }
 
 #[derive(Debug, Serialize)]

@@ -3,7 +3,7 @@
 use callboard_proto::agent::{CatalogTool, ToolInstance};
 use serde::Serialize;
 
-use super::Raw;
+use super::raw::Raw;
 
 /// A tool of the catalog.
 #[derive(Debug, Serialize)]

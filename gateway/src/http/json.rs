@@ -11,12 +11,13 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 
-use crate::problem::{Kind, Problem};
+use crate::{
+    convert::{DEPTH, depth},
+    problem::{Kind, Problem},
+};
 
 /// Bytes of a body.
 const BODY: usize = 10 * 1024 * 1024;
-/// Arrays and objects inside one another.
-const DEPTH: usize = 64;
 /// Time for a body to arrive.
 const ARRIVAL: Duration = Duration::from_secs(30);
 
@@ -132,26 +133,6 @@ fn check<'a>(
     );
     let detail = format!("There is no field `{under}{field}`; {hint}");
     Err(Problem::bad_request(detail).with("field", format!("{under}{field}")))
-}
-
-/// How deep arrays and objects lie in one another; text that is no JSON is found later.
-fn depth(bytes: &[u8]) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
-    let (mut is_text, mut is_escaped) = (false, false);
-    for byte in bytes {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if is_text => is_escaped = true,
-            b'"' => is_text = !is_text,
-            b'[' | b'{' if !is_text => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' if !is_text => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -6,6 +6,7 @@ use callboard_proto::{
     agent::{OpenSessionRequest, Principal, RunLimits, StartRequest},
     size,
 };
+use globset::GlobBuilder;
 use http::HeaderMap;
 use serde::Deserialize;
 
@@ -165,6 +166,12 @@ pub(super) fn approved(globs: &[String]) -> Result<(), Problem> {
     if globs.len() > GLOBS || globs.iter().any(|glob| glob.is_empty() || glob.len() > 256) {
         let detail = format!("`approve` takes at most {GLOBS} globs of 1 to 256 characters.");
         return Err(Problem::bad_request(detail));
+    }
+    for glob in globs {
+        GlobBuilder::new(glob).build().map_err(|error| {
+            let detail = format!("`approve` holds `{glob}`, which is no glob: {}.", error.kind());
+            Problem::bad_request(detail)
+        })?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use callboard_proto::agent::{
     rollback_request::What,
 };
 use http::{HeaderMap, StatusCode, header};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
@@ -105,16 +105,24 @@ pub(super) async fn list(
     Ok(JsonAnswer(json!({ "sessions": sessions })))
 }
 
+/// A session with its runs.
+#[derive(Debug, Serialize)]
+struct Shown<'a> {
+    session: SessionJson<'a>,
+    runs: Vec<RunJson<'a>>,
+}
+
 /// `GET /v1/sessions/{id}`
 pub(super) async fn show(
     State(app): State<App>,
     Extension(principal): Extension<Principal>,
     Place(session): Place<String>,
-) -> Result<JsonAnswer<Value>, Problem> {
+) -> Result<Response, Problem> {
     let found = get(&app, principal, &ids::session(&session)?).await?;
     let of: Session = found.session.unwrap_or_default();
     let runs: Vec<RunJson> = found.runs.iter().map(|run| RunJson::new(&of.id, run)).collect();
-    Ok(JsonAnswer(json!({ "session": SessionJson::from(&of), "runs": runs })))
+    // Written at once: what is passed on as it is has no place in a tree of values.
+    Ok(JsonAnswer(Shown { session: SessionJson::from(&of), runs }).into_response())
 }
 
 /// A session and its runs.

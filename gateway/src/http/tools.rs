@@ -1,14 +1,18 @@
 //! The catalog, and direct calls of its tools: the same path as a model's call, in a session of its
 //! own.
 
-use axum::{Extension, Json as JsonAnswer, extract::State, response::Response};
+use axum::{
+    Extension, Json as JsonAnswer,
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
 use callboard_proto::{
     agent::{InvokeToolRequest, ListToolsRequest, Principal},
     size,
 };
 use http::HeaderMap;
-use serde::Deserialize;
-use serde_json::{Value, json, value::RawValue};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::{
     App, begin,
@@ -26,12 +30,18 @@ use crate::{
 pub(super) async fn list(
     State(app): State<App>,
     Extension(principal): Extension<Principal>,
-) -> Result<JsonAnswer<Value>, Problem> {
+) -> Result<Response, Problem> {
     let list = ListToolsRequest { principal: Some(principal) };
     let send = async |mut client: Client| client.list_tools(request(list.clone())).await;
     let listed = app.orchestrators.ask(Ask::any(), send).await?;
     let tools: Vec<ToolJson> = listed.tools.iter().map(ToolJson::from).collect();
-    Ok(JsonAnswer(json!({ "tools": tools })))
+    Ok(JsonAnswer(Listed { tools }).into_response())
+}
+
+/// The catalog.
+#[derive(Debug, Serialize)]
+struct Listed<'a> {
+    tools: Vec<ToolJson<'a>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,6 +1,6 @@
 //! Every route, answered by an orchestrator, in the shape that programs rely on.
 
-use callboard_proto::agent::Session;
+use callboard_proto::agent::{CallFailure, CallSummary, Session};
 use http::Method;
 use serde_json::json;
 
@@ -70,6 +70,54 @@ async fn a_run_is_shown_with_its_calls() {
             "reason": run["reason"], "input": "40+5?",
         })
     );
+}
+
+#[tokio::test]
+async fn arguments_too_deep_for_a_parser_are_shown_as_text() {
+    let stage = Stage::new().await;
+    let id = stage.played().await;
+    let run = stage.script.journal.session(&id).unwrap().runs[0].id.clone();
+    let deep = format!("{}{}", "[".repeat(130), "]".repeat(130));
+    stage.script.journal.end(&id, &run, |run| {
+        run.calls[0].arguments.clone_from(&deep);
+        run.calls[0].structured.clone_from(&deep);
+    });
+    let shown = stage.get(&format!("/v1/sessions/{id}")).await.json();
+    let call = &shown["runs"][0]["tool_calls"][0];
+    assert_eq!((&call["arguments"], &call["structured"]), (&json!(deep), &json!(deep)));
+}
+
+#[tokio::test]
+async fn a_call_refused_before_it_was_judged_counts_as_blocked() {
+    let stage = Stage::new().await;
+    let id = stage.played().await;
+    let run = stage.script.journal.session(&id).unwrap().runs[0].id.clone();
+    stage.script.journal.end(&id, &run, |run| {
+        let call = &mut run.calls[0];
+        call.verdict.clear();
+        call.status = "failed".to_owned();
+        call.failure = Some(CallFailure { kind: "arguments".to_owned(), ..CallFailure::default() });
+        // One that waits to be judged has no verdict yet.
+        let waiting = CallSummary { status: "working".to_owned(), ..CallSummary::default() };
+        run.calls.push(waiting);
+    });
+    let shown = stage.get(&format!("/v1/sessions/{id}")).await.json();
+    let calls = &shown["runs"][0]["tool_calls"];
+    assert_eq!((&calls[0]["verdict"], &calls[1]["verdict"]), (&json!("block"), &json!("")));
+}
+
+#[tokio::test]
+async fn a_malformed_glob_is_refused_before_anything_begins() {
+    let stage = Stage::new().await;
+    for (path, body) in [
+        ("/v1/runs", json!({ "input": "x", "approve": ["run_*", "["] })),
+        ("/v1/tools/calculate/invoke", json!({ "arguments": {}, "approve": ["["] })),
+    ] {
+        let refused = stage.post(path, body).await;
+        assert_eq!(refused.status, 400, "{path}");
+        assert!(refused.problem().contains("`[`"), "{path}");
+    }
+    assert!(stage.script.asked().is_empty(), "{:?}", stage.script.asked());
 }
 
 #[tokio::test]
