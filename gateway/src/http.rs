@@ -9,6 +9,7 @@ mod begin;
 mod door;
 mod events;
 mod ids;
+mod index;
 mod json;
 mod runs;
 mod sessions;
@@ -67,6 +68,7 @@ pub(crate) fn router(app: App, doorman: Doorman) -> (Router, HealthReporter) {
         .route("/{session}/artifacts/{artifact}", get(artifacts::read))
         .route("/{session}/trace", get(trace::show));
     let router = Router::new()
+        .route("/", get(index::show))
         .route("/v1/runs", post(runs::in_new_session))
         .nest("/v1/sessions", sessions)
         .route("/v1/tools", get(tools::list))

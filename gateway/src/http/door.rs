@@ -1,16 +1,16 @@
 //! Who comes in by which door. On the Unix socket the kernel has proven that it is our own user; on
-//! TCP a token is wanted, and the names by which pages and programs call us are checked, so that no
+//! TCP a token is wanted (in the address only of a request that reads), and the names by which pages and programs call us are checked, so that no
 //! web page can have a browser call us (DNS rebinding).
 
 use std::sync::Arc;
 
 use axum::{
-    extract::{Request, State},
+    extract::{Query, Request, State},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use callboard_proto::agent::Principal;
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -20,6 +20,8 @@ use crate::{
 
 /// Paths that a prober may ask without a token and by any name.
 const PROBES: [&str; 3] = ["/healthz", "/readyz", "/grpc.health.v1.Health/"];
+/// Name of the token in an address.
+const IN_ADDRESS: &str = "token";
 /// Names of this machine itself.
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
@@ -45,8 +47,12 @@ impl Doorman {
         Self { config, token }
     }
 
-    /// Who asks; `None` for a prober, who gets no details.
-    fn judge(&self, request: &Request) -> Result<Option<Principal>, Problem> {
+    /// Who asks, with the token that stood in the address; `None` for a prober, who gets no details.
+    fn judge(
+        &self,
+        request: &Request,
+        in_address: Option<&str>,
+    ) -> Result<Option<Principal>, Problem> {
         let door = request.extensions().get::<Door>().copied().unwrap_or(Door::Network);
         let principal =
             |name: &str| Some(Principal { team: self.config.team.clone(), name: name.to_owned() });
@@ -58,7 +64,7 @@ impl Doorman {
         if !is_probe {
             self.check_names(request)?;
         }
-        match self.has_token(request.headers()) {
+        match self.has_token(request.headers(), in_address) {
             true => Ok(principal("api")),
             false if is_probe => Ok(None),
             false => Err(unauthorized()),
@@ -94,18 +100,24 @@ impl Doorman {
         Err(Problem::new(Kind::Forbidden, detail))
     }
 
-    /// In time that does not depend on where a wrong token differs.
-    fn has_token(&self, headers: &HeaderMap) -> bool {
-        let (Some(token), Some(shown)) = (&self.token, only(headers, &header::AUTHORIZATION))
-        else {
-            return false;
+    /// In time that does not depend on where a wrong token differs. A header counts more than the
+    /// address.
+    fn has_token(&self, headers: &HeaderMap, in_address: Option<&str>) -> bool {
+        let Some(token) = &self.token else { return false };
+        let (shown, is_scheme) = if headers.contains_key(header::AUTHORIZATION) {
+            let shown = only(headers, &header::AUTHORIZATION).and_then(|shown| shown.to_str().ok());
+            let Some((scheme, shown)) = shown.and_then(|shown| shown.split_once(' ')) else {
+                return false;
+            };
+            (shown, scheme.eq_ignore_ascii_case("bearer"))
+        } else {
+            let Some(shown) = in_address else { return false };
+            (shown, true)
         };
-        let shown = shown.to_str().ok().and_then(|shown| shown.split_once(' '));
-        let Some((scheme, shown)) = shown else { return false };
         let shown = digest(shown.trim());
         let pairs = token.iter().zip(shown);
         let difference = pairs.fold(0, |sum, (ours, theirs)| sum | (ours ^ theirs));
-        std::hint::black_box(difference) == 0 && scheme.eq_ignore_ascii_case("bearer")
+        std::hint::black_box(difference) == 0 && is_scheme
     }
 }
 
@@ -115,7 +127,8 @@ pub(crate) async fn admit(
     mut request: Request,
     next: Next,
 ) -> Response {
-    match doorman.judge(&request) {
+    let in_address = take_token(&mut request);
+    let mut response = match doorman.judge(&request, in_address.as_deref()) {
         Ok(principal) => {
             if let Some(principal) = principal {
                 request.extensions_mut().insert(principal);
@@ -123,11 +136,40 @@ pub(crate) async fn admit(
             next.run(request).await
         }
         Err(problem) => problem.into_response(),
+    };
+    if in_address.is_some() {
+        // The address is a secret: no page that is read from here may pass it on.
+        let policy = HeaderValue::from_static("no-referrer");
+        response.headers_mut().insert(header::REFERRER_POLICY, policy);
     }
+    response
+}
+
+/// Takes the token out of the address of a request that reads, so that nothing behind this door sees
+/// it; one that is given several times is as good as none.
+fn take_token(request: &mut Request) -> Option<String> {
+    if request.method() != Method::GET {
+        return None;
+    }
+    let query = request.uri().query()?;
+    let (tokens, rest): (Vec<&str>, Vec<&str>) =
+        query.split('&').partition(|pair| pair.split('=').next() == Some(IN_ADDRESS));
+    let (first, more) = tokens.split_first()?;
+    let shown: Uri = format!("/?{first}").parse().ok()?;
+    let Query(shown): Query<Vec<(String, String)>> = Query::try_from_uri(&shown).ok()?;
+    let path = request.uri().path();
+    let address =
+        if rest.is_empty() { path.to_owned() } else { format!("{path}?{}", rest.join("&")) };
+    let is_one = more.is_empty();
+    let mut parts = request.uri().clone().into_parts();
+    parts.path_and_query = Some(address.parse().ok()?);
+    *request.uri_mut() = Uri::from_parts(parts).ok()?;
+    shown.into_iter().next().map(|(_, token)| token).filter(|_| is_one)
 }
 
 fn unauthorized() -> Problem {
-    let detail = "Show the gateway's token as `Authorization: Bearer …`.";
+    let detail =
+        "Show the gateway's token as `Authorization: Bearer …`, or, to read, as `?token=…`.";
     let scheme = HeaderValue::from_static("Bearer");
     Problem::new(Kind::Unauthorized, detail).header(header::WWW_AUTHENTICATE, scheme)
 }

@@ -74,6 +74,44 @@ async fn a_door_on_tcp_wants_the_token_and_a_name_of_its_own() {
     assert_eq!(client::send(&stage.socket, with(&headers)).await.status, 200);
 }
 
+#[tokio::test]
+async fn a_request_that_reads_may_show_the_token_in_its_address() {
+    let stage = Stage::new().await;
+    let ask = async |method: Method, path: &str| {
+        client::send(&stage.tcp, request(method, path, None)).await
+    };
+    let encoded = TOKEN.replace('-', "%2D");
+    for (path, status) in [
+        (format!("/v1/sessions?token={TOKEN}"), 200),
+        (format!("/v1/sessions?token={encoded}"), 200),
+        // The rest of the query reaches its route, and the token does not.
+        (format!("/v1/sessions?limit=1&token={TOKEN}"), 200),
+        (format!("/v1/sessions?limit=0&token={TOKEN}"), 400),
+        (format!("/v1/sessions?token={TOKEN}&token={TOKEN}"), 401),
+        (format!("/v1/sessions?token={TOKEN}x"), 401),
+        ("/v1/sessions?token=".to_owned(), 401),
+        ("/v1/sessions?token".to_owned(), 401),
+    ] {
+        assert_eq!(ask(Method::GET, &path).await.status, status, "{path}");
+    }
+    let begun = ask(Method::POST, &format!("/v1/sessions?token={TOKEN}")).await;
+    assert_eq!(begun.status, 401);
+    let mut both = request(Method::GET, &format!("/v1/sessions?token={TOKEN}"), None);
+    both.headers_mut().insert("authorization", HeaderValue::from_static("Bearer wrong"));
+    assert_eq!(client::send(&stage.tcp, both).await.status, 401);
+
+    let index = ask(Method::GET, &format!("/?token={TOKEN}")).await;
+    assert_eq!((index.status.as_u16(), index.header("referrer-policy")), (200, "no-referrer"));
+    let index = index.json();
+    assert_eq!(index["name"], "callboard");
+    let listed = index["paths"].as_array().unwrap();
+    for path in listed.iter().filter_map(|path| path.as_str()?.strip_prefix("GET ")) {
+        if !path.contains('{') {
+            assert_eq!(stage.get(path).await.status, 200, "{path}");
+        }
+    }
+}
+
 /// Header names of the table are constants.
 fn leak(name: &str) -> &'static str {
     ["authorization", "host", "origin"].into_iter().find(|known| *known == name).unwrap()
