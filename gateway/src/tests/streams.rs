@@ -19,6 +19,8 @@ async fn a_stream_resumes_after_a_number() {
         ("?after=0&until=idle", None, vec![1, 2, 3, 4, 5, 6]),
         ("?after=4&until=idle", None, vec![5, 6]),
         ("?after=6&until=idle", None, vec![]),
+        // Beyond the end: the end is where the session is.
+        ("?after=99999&until=idle", None, vec![]),
         ("?until=idle", Some("4"), vec![5, 6]),
         // A browser repeats the address that it was given first: its own place counts more.
         ("?after=1&until=idle", Some("5"), vec![6]),

@@ -103,12 +103,17 @@ impl Follower {
     }
 
     /// True at the end of a stream that may end: the last thing was told, or the session is idle.
-    pub(super) async fn has_nothing_more(&self) -> Result<bool, Problem> {
+    pub(super) async fn has_nothing_more(&mut self) -> Result<bool, Problem> {
         let Follow::Events(AttachRequest { until_idle: true, .. }) = &self.follow else {
             return Ok(false);
         };
         // A watcher that fell behind is let go in the same way as one that has seen everything.
         let session = self.look().await?.session.unwrap_or_default();
-        Ok(session.last_seq <= self.last)
+        let is_all = session.last_seq <= self.last;
+        if is_all {
+            // A client may have asked for what comes after a number that the session never reached.
+            self.last = session.last_seq;
+        }
+        Ok(is_all)
     }
 }
