@@ -1,6 +1,7 @@
 //! What became of each call, by key, so that a repeat is answered with the first outcome and never
 //! runs twice. In memory: it lives as long as this incarnation. Pure; `calls.rs` holds it under one
-//! lock with the fence. A call that was never started leaves no record.
+//! lock with the fence. A call that was never started leaves no record, nor does one that changes
+//! nothing and failed for a passing reason: sent again, it is tried again.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
@@ -111,10 +112,14 @@ impl Outcomes {
         }
     }
 
-    /// Records how a claimed call ended.
+    /// Records how a claimed call ended, or drops the claim if it may simply be tried again.
     pub(crate) fn settle(&mut self, key: &Arc<Key>, outcome: Arc<wire::Outcome>, now: Instant) {
         let Some(Record::Running(running)) = self.records.get(key) else { return };
         let (digest, changes) = (running.digest, running.changes);
+        // Remembered, the failure would be the answer to every retry at this instance.
+        if !changes && is_passing(&outcome) {
+            return self.release(key);
+        }
         let number = self.next;
         self.next += 1;
         let size = outcome.encoded_len();
@@ -191,6 +196,17 @@ impl Outcomes {
             self.full.remove(&settled.number);
         }
     }
+}
+
+/// Whether a call failed for a reason that may be gone the next time.
+fn is_passing(outcome: &wire::Outcome) -> bool {
+    let Some(wire::outcome::Result::Failure(failure)) = &outcome.result else { return false };
+    matches!(
+        failure.kind(),
+        wire::FailureKind::Unavailable
+            | wire::FailureKind::Timeout
+            | wire::FailureKind::RateLimited
+    )
 }
 
 /// Hashes of the keys that were forgotten last. A false match refuses a start, which is safe.

@@ -77,7 +77,7 @@ pub(crate) enum Act {
     Block,
     /// Tells how far it is, then answers.
     Tell,
-    /// Fails.
+    /// Fails, in the way that the text names.
     Fail,
 }
 
@@ -176,9 +176,15 @@ impl Tool for Specimen {
                 call.chunk(args.text.clone());
             }
             Act::Fail => {
-                return Err(
-                    Failure::rate_limited("Too many.").retry_after(Duration::from_micros(1500))
-                );
+                return Err(match args.text.as_str() {
+                    "unavailable" => Failure::unavailable("Away."),
+                    "timeout" => Failure::timeout("Too slow."),
+                    "not_found" => Failure::not_found("Not there."),
+                    "internal" => Failure::internal("Broken."),
+                    _ => {
+                        Failure::rate_limited("Too many.").retry_after(Duration::from_micros(1500))
+                    }
+                });
             }
         }
         let held = call.held::<String>().map(|held| held.to_string());

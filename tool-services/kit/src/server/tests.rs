@@ -181,6 +181,55 @@ async fn an_attach_finds_a_call_or_starts_nothing() {
 }
 
 #[tokio::test]
+async fn a_passing_failure_is_tried_again_only_where_nothing_changes() {
+    let rig = rig().await;
+    let mut expected = 0;
+    for (tool, text, attempts) in [
+        ("look", "unavailable", 2),
+        ("look", "timeout", 2),
+        ("look", "rate_limited", 2),
+        ("look", "not_found", 1),
+        ("look", "internal", 1),
+        ("change", "unavailable", 1),
+        ("change", "timeout", 1),
+        ("change", "rate_limited", 1),
+    ] {
+        let call = rig.served.call(tool, &json!({"act": "fail", "text": text}));
+        for attempt in 1..=2 {
+            let call = wire::ToolCall { attempt, ..call.clone() };
+            let failure = rig.served.start(call).await.unwrap().unwrap_err();
+            assert_eq!(
+                failure.kind().as_str_name(),
+                format!("FAILURE_KIND_{}", text.to_uppercase())
+            );
+        }
+        expected += attempts;
+        assert_eq!(rig.record.started().len(), expected, "{tool} {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_reading_call_that_its_time_limit_ended_can_succeed_when_it_is_sent_again() {
+    let rig = rig().await;
+    let call = rig.served.call("look", &json!({"act": "wait"}));
+    let message = wire::InvokeRequest { call: Some(call.clone()), mode: InvokeMode::Start.into() };
+    let mut request = Request::new(message);
+    request.set_timeout(Duration::from_millis(100));
+    let stream = rig.served.client().invoke(request).await.unwrap().into_inner();
+    let (_, outcome) = collect(stream).await.unwrap();
+    let Some(wire::outcome::Result::Failure(failure)) = outcome.result else { panic!() };
+    assert_eq!(failure.kind(), FailureKind::Timeout);
+
+    let status = rig.refused(call.clone(), InvokeMode::Attach).await;
+    assert_eq!(reason_of(&status).as_deref(), Some(reason::UNKNOWN_CALL));
+    rig.record.gate.add_permits(1);
+    let again = wire::ToolCall { attempt: 2, ..call };
+    let output = rig.served.start(again).await.unwrap().unwrap();
+    assert_eq!(structured(&output)["attempt"], json!(2));
+    assert_eq!(rig.record.started().len(), 2);
+}
+
+#[tokio::test]
 async fn other_arguments_under_the_same_id_are_a_conflict() {
     let rig = rig().await;
     let call = rig.served.call("change", &json!({"act": "answer"}));
