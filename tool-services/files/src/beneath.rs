@@ -5,8 +5,12 @@
 
 use std::{
     collections::VecDeque,
+    ffi::OsStr,
     fs::File,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::ffi::OsStrExt,
+    },
     path::{Path, PathBuf},
 };
 
@@ -28,6 +32,8 @@ pub use self::resolve::Resolved;
 
 /// How often the kernel may ask to try again because names are being moved around.
 const RACES: u32 = 32;
+/// The kernel takes paths of less than 4,096 bytes; longer ones are opened piece by piece.
+const PIECE: usize = 4_000;
 /// No link is followed by the kernel: links are followed one by one, in `resolve.rs`.
 const WALL: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_MAGICLINKS)
@@ -111,7 +117,7 @@ impl Root {
 
     fn open_at(&self, path: &RelativePath, flags: OFlags) -> Result<OwnedFd, WallError> {
         let name = if path.is_root() { Path::new(".") } else { path.as_path() };
-        open_beneath(self.folder.as_fd(), name, flags)
+        open_long(self.folder.as_fd(), name, flags)
             .map_err(|errno| WallError::from_errno(errno, path))
     }
 }
@@ -128,6 +134,22 @@ pub fn open_file_in(
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = open_beneath(folder, name, flags);
     into_file(file.map_err(|errno| WallError::from_errno(errno, path))?, path)
+}
+
+/// As [`open_beneath`], for a path of any length: nothing lies too deep to be looked at.
+fn open_long(folder: BorrowedFd<'_>, name: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let mut rest = name.as_os_str().as_bytes();
+    let mut above: Option<OwnedFd> = None;
+    loop {
+        let here = above.as_ref().map_or(folder, AsFd::as_fd);
+        let end = rest.get(..PIECE).and_then(|piece| piece.iter().rposition(|byte| *byte == b'/'));
+        let Some(end) = end else {
+            return open_beneath(here, Path::new(OsStr::from_bytes(rest)), flags);
+        };
+        let piece = Path::new(OsStr::from_bytes(&rest[..end]));
+        above = Some(open_beneath(here, piece, OFlags::PATH | OFlags::DIRECTORY)?);
+        rest = &rest[end + 1..];
+    }
 }
 
 /// `openat2` below `folder`. There is no way around: a kernel without it gets `ENOSYS` through.

@@ -98,22 +98,31 @@ pub struct Sensitive {
     pub paths: Vec<RelativePath>,
     /// The files themselves.
     pub identities: HashSet<Identity>,
+    /// A folder or file that could not be looked at, if there is one: then others may be sensitive
+    /// as well, and nothing may be taken for harmless because it is not among these.
+    pub unseen: Option<RelativePath>,
 }
 
-/// Walks a whole workspace, ignore files not respected and `.git` left out, for its sensitive
-/// files.
+/// Walks a whole workspace, `.git` and what is ignored not left out, for its sensitive files.
 ///
 /// # Errors
-/// The workspace cannot be walked, or the walk was stopped. Folders that this process may not read
-/// are passed over.
+/// The workspace cannot be walked, or the walk was stopped. What this process may not read is told
+/// in [`Sensitive::unseen`].
 pub fn find(root: &Root, stop: &CancellationToken) -> Result<Sensitive, WallError> {
     let walk = Walk { root, start: RelativePath::root(), ignoring: Ignoring::Nothing, stop };
-    let (parts, _) = walk.run(Finds::default, |finds: &mut Finds, entry| {
+    let (parts, unseen) = walk.run(Finds::default, |finds: &mut Finds, entry| {
         let named = is_sensitive(entry.name());
         if named && entry.kind == Kind::Link {
             finds.links.push(entry.path());
         } else if entry.kind == Kind::File {
-            let Ok(meta) = entry.meta() else { return ControlFlow::Continue(()) };
+            let meta = match entry.meta() {
+                Ok(meta) => meta,
+                Err(WallError::NotFound { .. }) => return ControlFlow::Continue(()),
+                Err(_) => {
+                    finds.unseen.get_or_insert_with(|| entry.path());
+                    return ControlFlow::Continue(());
+                }
+            };
             if named {
                 finds.named.push((entry.path(), meta.identity));
             } else if meta.links > 1 {
@@ -122,7 +131,9 @@ pub fn find(root: &Root, stop: &CancellationToken) -> Result<Sensitive, WallErro
         }
         ControlFlow::Continue(())
     })?;
-    Ok(Finds::sum(parts, root))
+    let mut found = Finds::sum(parts, root);
+    found.unseen = unseen.closed.or(found.unseen);
+    Ok(found)
 }
 
 /// What one thread of the walk came across.
@@ -131,6 +142,7 @@ struct Finds {
     named: Vec<(RelativePath, Identity)>,
     links: Vec<RelativePath>,
     linked: HashMap<Identity, Vec<RelativePath>>,
+    unseen: Option<RelativePath>,
 }
 
 impl Finds {
@@ -138,6 +150,7 @@ impl Finds {
         let mut found = Sensitive::default();
         let mut linked: HashMap<Identity, Vec<RelativePath>> = HashMap::new();
         for part in parts {
+            found.unseen = found.unseen.or(part.unseen);
             for (path, identity) in part.named {
                 found.paths.push(path);
                 found.identities.insert(identity);

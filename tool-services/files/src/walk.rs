@@ -47,13 +47,13 @@ pub struct Walk<'a> {
     pub stop: &'a CancellationToken,
 }
 
-/// Which entries a walk leaves out. Folders named `.git` are left out always.
+/// Which entries a walk leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ignoring {
-    /// None.
+    /// None, and folders named `.git` are entered like any other.
     Nothing,
     /// Those that `.gitignore`, `.ignore` and `.git/info/exclude` name, from the workspace's root
-    /// down, whether or not it is a repository.
+    /// down, whether or not it is a repository; and folders named `.git`.
     Rules,
 }
 
@@ -100,10 +100,12 @@ impl Entry<'_> {
 }
 
 /// What a walk did not see.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unseen {
     /// Folders that could not be read.
     pub folders: u64,
+    /// One of them in this file system, if there is one.
+    pub closed: Option<RelativePath>,
 }
 
 /// A folder still to be read, and the rules that hold in it.
@@ -145,7 +147,8 @@ impl Walk<'_> {
         let work = || {
             let mut state = state();
             while let Some(task) = next(&queue, &wake) {
-                let mut turn = Turn { queue: &queue, wake: &wake, found: Ok(Vec::new()) };
+                let mut turn =
+                    Turn { queue: &queue, wake: &wake, path: &task.path, found: Ok(Vec::new()) };
                 if is_over.load(Ordering::Relaxed) {
                     continue;
                 }
@@ -173,7 +176,7 @@ impl Walk<'_> {
         if self.stop.is_cancelled() {
             return Err(WallError::Stopped);
         }
-        let unseen = lock(&queue).unseen;
+        let unseen = std::mem::take(&mut lock(&queue).unseen);
         Ok((states, unseen))
     }
 
@@ -197,11 +200,15 @@ impl Walk<'_> {
                 Entry { folder: &folder, parent: &task.path, name, kind: entry.file_type().into() };
             if found.kind == Kind::Unknown {
                 // Some file systems do not tell the kind; an entry that is gone is passed over.
-                let Ok(meta) = found.meta() else { continue };
-                found.kind = meta.kind;
+                match found.meta() {
+                    Ok(meta) => found.kind = meta.kind,
+                    Err(WallError::NotFound { .. }) => continue,
+                    Err(error) => return Err(error),
+                }
             }
             let is_folder = found.kind == Kind::Folder;
-            if (is_folder && name == b".git") || rules.ignores(&task.path, name, is_folder) {
+            let is_git = is_folder && name == b".git" && self.ignoring == Ignoring::Rules;
+            if is_git || rules.ignores(&task.path, name, is_folder) {
                 continue;
             }
             if !visit(&found) {
@@ -234,6 +241,7 @@ fn next(queue: &Mutex<Queue>, wake: &Condvar) -> Option<Task> {
 struct Turn<'a> {
     queue: &'a Mutex<Queue>,
     wake: &'a Condvar,
+    path: &'a RelativePath,
     found: Result<Vec<Task>, WallError>,
 }
 
@@ -245,7 +253,12 @@ impl Drop for Turn<'_> {
             Ok(tasks) => queue.tasks.append(tasks),
             // A folder that went away is no loss; one that may not be read is said.
             Err(WallError::NotFound { .. }) => {}
-            Err(_) => queue.unseen.folders += 1,
+            Err(error) => {
+                queue.unseen.folders += 1;
+                if !matches!(error, WallError::OtherFileSystem { .. }) {
+                    queue.unseen.closed.get_or_insert_with(|| self.path.clone());
+                }
+            }
         }
         self.wake.notify_all();
     }

@@ -3,10 +3,7 @@
 //! reading, listing and changing alike; what it then does is its own business, beginning with
 //! `read_file.rs`, which is next.
 
-use std::{
-    collections::HashSet,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
 use callboard_tool::{Call, Failure, FailureKind, Verdict};
 use tokio_util::sync::CancellationToken;
@@ -14,11 +11,11 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     beneath::{OpenFile, Resolved, Root, WallError},
     blocking::blocking,
-    meta::{Identity, Kind, Meta},
+    meta::{Kind, Meta},
     nearest::nearest,
     protected,
     relative::RelativePath,
-    sensitive::{self, is_sensitive},
+    sensitive::{self, Sensitive, is_sensitive},
     shown::{Shown, unescape},
     walk::Entry,
 };
@@ -37,7 +34,7 @@ struct Inner {
     root: Root,
     stop: CancellationToken,
     /// Which files are sensitive, looked for when a file with several names is met.
-    sensitive: OnceLock<Result<HashSet<Identity>, WallError>>,
+    sensitive: OnceLock<Result<Sensitive, WallError>>,
 }
 
 /// A file that may be read.
@@ -179,10 +176,10 @@ impl Walls {
         let Some(meta) = meta.filter(|meta| meta.kind == Kind::File && meta.links > 1) else {
             return Ok(false);
         };
-        let found = self.0.sensitive.get_or_init(|| {
-            sensitive::find(self.root(), &self.0.stop).map(|found| found.identities)
-        });
-        found.as_ref().map(|found| found.contains(&meta.identity)).map_err(Clone::clone)
+        let found = self.0.sensitive.get_or_init(|| sensitive::find(self.root(), &self.0.stop));
+        let found = found.as_ref().map_err(Clone::clone)?;
+        // What could not be looked at may be the sensitive name of this very file.
+        Ok(found.unseen.is_some() || found.identities.contains(&meta.identity))
     }
 
     /// Opens a file that a walk came across, if it may be read.

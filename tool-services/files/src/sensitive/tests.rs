@@ -1,5 +1,7 @@
 use std::{fs, os::unix::fs::symlink};
 
+use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
+
 use super::*;
 
 #[test]
@@ -100,7 +102,9 @@ fn a_sensitive_file_is_found_under_every_name() {
     let root = Root::open(folder.path()).unwrap();
     let found = find(&root, &CancellationToken::new()).unwrap();
     let paths: Vec<_> = found.paths.iter().map(ToString::to_string).collect();
-    assert_eq!(paths, ["app/.env", "app/deep/notes.txt", "ignored/server.key", "prod.txt"]);
+    let names = [".git/x", "app/.env", "app/deep/notes.txt", "ignored/server.key", "prod.txt"];
+    assert_eq!(paths, names);
+    assert_eq!(found.unseen, None);
     assert_eq!(found.identities.len(), 3);
 }
 
@@ -112,4 +116,33 @@ fn a_stopped_walk_finds_nothing_rather_than_too_little() {
     let stop = CancellationToken::new();
     stop.cancel();
     assert_eq!(find(&root, &stop), Err(WallError::Stopped));
+}
+
+#[test]
+fn a_sensitive_file_is_found_in_every_git_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("x/.git/sub")).unwrap();
+    fs::write(folder.path().join("x/.git/sub/.env"), "").unwrap();
+    let root = Root::open(folder.path()).unwrap();
+    let found = find(&root, &CancellationToken::new()).unwrap();
+    assert_eq!(found.paths.first().map(ToString::to_string).as_deref(), Some("x/.git/sub/.env"));
+}
+
+#[test]
+fn a_sensitive_file_is_found_below_a_path_that_is_too_long_for_the_kernel() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = "d".repeat(250);
+    let flags = OFlags::PATH | OFlags::DIRECTORY;
+    let mut deep = open(folder.path(), flags, Mode::empty()).unwrap();
+    for _ in 0..40 {
+        mkdirat(&deep, &name, Mode::from_raw_mode(0o755)).unwrap();
+        deep = openat(&deep, &name, flags, Mode::empty()).unwrap();
+    }
+    let write = OFlags::CREATE | OFlags::WRONLY;
+    drop(openat(&deep, ".env", write, Mode::from_raw_mode(0o644)).unwrap());
+    let root = Root::open(folder.path()).unwrap();
+    let found = find(&root, &CancellationToken::new()).unwrap();
+    assert_eq!(found.unseen, None);
+    assert_eq!(found.paths.first().map(|path| path.as_bytes().len()), Some(40 * 251 + 4));
+    assert!(root.node(&found.paths[0]).is_ok());
 }
