@@ -36,7 +36,10 @@ pub(crate) fn evaluate(expression: &Expression, places: Option<u32>) -> Result<N
                 None => {}
             },
             // What was settled within an error is right, but not known to be exact.
-            Ok(exact) if machine.has_settled => return Ok(Number::Near(machine.near(&exact))),
+            Ok(exact) if machine.has_settled => {
+                let near = machine.near(&exact).map_err(|trouble| trouble.at(&expression.at))?;
+                return Ok(Number::Near(near));
+            }
             Ok(exact) => return Ok(exact),
             Err(Fault { trouble: Trouble::Undecided, .. }) if !is_last => {}
             Err(fault) => return Err(fault),
@@ -76,11 +79,11 @@ pub(crate) fn constant(machine: &mut Machine, constant: Constant) -> Result<Numb
     let digits = machine.digits;
     let result = match constant {
         Constant::Pi => {
-            machine.charge_near(20)?;
+            machine.charge_near(8)?;
             Ok(machine.constants.pi::<10, HalfEven>(digits))
         }
         Constant::E => {
-            machine.charge_near(300)?;
+            machine.charge_near(8)?;
             Ok(machine.context().e::<10>())
         }
         Constant::Tau => {

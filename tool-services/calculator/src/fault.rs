@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use callboard_tool::Failure;
 
+use crate::lexer::LENGTH;
+
 /// Characters of the expression that are shown before and after the marked place.
 const AROUND: usize = 30;
 
@@ -52,13 +54,18 @@ impl Fault {
 
     /// The same for a model, with the place marked in `expression`.
     pub(crate) fn into_failure(self, expression: &str) -> Failure {
-        let place = place(expression, &self.at);
+        // In a text that was too long to be read there is no place to show.
+        let place = if expression.len() > LENGTH {
+            String::new()
+        } else {
+            format!(" {}", place(expression, &self.at))
+        };
         match self.trouble {
-            Trouble::Invalid(message) => Failure::invalid_arguments(format!("{message} {place}"))
+            Trouble::Invalid(message) => Failure::invalid_arguments(format!("{message}{place}"))
                 .violation("/expression", message),
-            Trouble::TooLarge(message) => Failure::too_large(format!("{message} {place}")),
+            Trouble::TooLarge(message) => Failure::too_large(format!("{message}{place}")),
             Trouble::Undecided => Failure::too_large(format!(
-                "More digits are needed than this calculator keeps. {place}"
+                "More digits are needed than this calculator keeps.{place}"
             )),
         }
     }

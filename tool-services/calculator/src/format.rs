@@ -2,7 +2,7 @@
 //! has no end, or is not exact, to [`SHOWN`] digits; very large and very small ones with an exponent.
 
 use dashu::{
-    base::{Approximation, Signed as _, UnsignedAbs as _},
+    base::{Approximation, BitTest as _, Signed as _, UnsignedAbs as _},
     float::{Context, Repr, round::mode::HalfEven},
     integer::{IBig, UBig},
     rational::RBig,
@@ -55,7 +55,10 @@ fn exact_decimal(value: &RBig) -> String {
     if value.is_int() {
         return value.numerator().to_string();
     }
-    if let Some(places) = terminating(value.denominator()) {
+    let (above, below) = (value.numerator().bit_len(), value.denominator().bit_len());
+    // What has far more than the digits that are written in full is not even multiplied out.
+    let is_short = |places: &usize| above + places * 33 / 10 <= below + EXACT * 4;
+    if let Some(places) = terminating(value.denominator()).filter(is_short) {
         let scaled = value * RBig::from(power_of_ten(places as u64));
         let digits_only = scaled.numerator().clone().unsigned_abs();
         if digits_only.to_string().len() <= EXACT {
@@ -68,7 +71,8 @@ fn exact_decimal(value: &RBig) -> String {
 /// Digits after the point of a fraction over `denominator`, if its decimal ends.
 fn terminating(denominator: &UBig) -> Option<usize> {
     let mut rest = denominator.clone();
-    let twos = rest.remove(&UBig::from(2u8)).unwrap_or(0);
+    let twos = rest.trailing_zeros().unwrap_or(0);
+    rest >>= twos;
     let fives = rest.remove(&UBig::from(5u8)).unwrap_or(0);
     rest.is_one().then_some(twos.max(fives))
 }

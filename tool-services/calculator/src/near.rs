@@ -13,7 +13,7 @@ use dashu::{
 
 use crate::{
     fault::Trouble,
-    number::{Machine, Number, check_magnitude, float},
+    number::{Machine, Number, check_magnitude, float, words},
     rounding::{Rounding, whole},
 };
 
@@ -28,6 +28,22 @@ pub(crate) enum Doubt {
     /// Its error spans more than one whole number.
     Wide,
     Trouble(Trouble),
+}
+
+/// What a function of the library costs: steps for a digit and for a digit's square. Measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cost {
+    digit: usize,
+    square: usize,
+}
+
+impl Cost {
+    pub(crate) const EXPONENTIAL: Self = Self { digit: 2_500, square: 15 };
+    pub(crate) const LOGARITHM: Self = Self { digit: 3_000, square: 170 };
+    pub(crate) const POWER: Self = Self { digit: 15_000, square: 80 };
+    pub(crate) const CIRCLE: Self = Self { digit: 11_500, square: 8 };
+    pub(crate) const ARC: Self = Self { digit: 32_000, square: 60 };
+    pub(crate) const HYPERBOLA: Self = Self { digit: 15_000, square: 38 };
 }
 
 /// A decimal and how far off it may be.
@@ -104,10 +120,13 @@ impl Near {
 
 impl Machine {
     /// The number as a decimal.
-    pub(crate) fn near(&self, number: &Number) -> Near {
+    pub(crate) fn near(&mut self, number: &Number) -> Result<Near, Trouble> {
         match number {
-            Number::Exact(value) => Near::from_fraction(value, self.digits),
-            Number::Near(near) => near.clone(),
+            Number::Exact(value) => {
+                self.charge(words(value).pow(2))?;
+                Ok(Near::from_fraction(value, self.digits))
+            }
+            Number::Near(near) => Ok(near.clone()),
         }
     }
 
@@ -118,7 +137,20 @@ impl Machine {
     /// Charges for an operation that costs as much as so many products.
     pub(crate) fn charge_near(&mut self, products: usize) -> Result<(), Trouble> {
         let words = self.digits / 19 + 1;
-        self.charge(products * (200 + words * words * 3))
+        self.charge(products.saturating_mul(1600 + words * (200 + words * 12)))
+    }
+
+    /// Charges for a function of the library, whose argument takes so many digits more.
+    pub(crate) fn charge_function(&mut self, cost: Cost, more: usize) -> Result<(), Trouble> {
+        let digits = self.digits + more;
+        self.charge(digits * (cost.digit + digits * cost.square))
+    }
+
+    /// Charges for a rounding to a whole number, whose fraction may be far longer than the decimal.
+    pub(crate) fn charge_round(&mut self, near: &Near) -> Result<(), Trouble> {
+        let shift = near.value.repr().exponent().unsigned_abs();
+        self.charge_near(8)?;
+        self.charge(((self.digits + shift) / 19).saturating_pow(2).saturating_mul(2))
     }
 
     /// A result of the library, with what its operands did not know: the logarithm of that error.
@@ -169,7 +201,7 @@ impl Machine {
 
     pub(crate) fn near_sum(&mut self, left: &Number, right: &Number) -> Result<Number, Trouble> {
         self.charge_near(1)?;
-        let (left, right) = (self.near(left), self.near(right));
+        let (left, right) = (self.near(left)?, self.near(right)?);
         let result = self.context().add(left.value.repr(), right.value.repr());
         self.rounded(result, sum(left.error, right.error))
     }
@@ -180,7 +212,7 @@ impl Machine {
         right: &Number,
     ) -> Result<Number, Trouble> {
         self.charge_near(1)?;
-        let (left, right) = (self.near(left), self.near(right));
+        let (left, right) = (self.near(left)?, self.near(right)?);
         let (_, left_size) = magnitude(&left.value);
         let (_, right_size) = magnitude(&right.value);
         let inherited =
@@ -196,7 +228,7 @@ impl Machine {
         right: &Number,
     ) -> Result<Number, Trouble> {
         self.charge_near(2)?;
-        let (left, right) = (self.near(left), self.near(right));
+        let (left, right) = (self.near(left)?, self.near(right)?);
         let (_, left_size) = magnitude(&left.value);
         let (right_low, _) = magnitude(&right.value);
         // The true divisor may be smaller than its value by the error.

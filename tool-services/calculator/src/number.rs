@@ -21,7 +21,8 @@ use crate::{
 pub(crate) const DIGITS: usize = 10_000;
 /// The same in bits: 10^4 digits times log2(10).
 const BITS: usize = 33_220;
-/// Work that one expression may cause, in steps of about a nanosecond; some 50 ms in all.
+/// Work that one expression may cause, in steps. A step is some 4 ns where nothing is optimized, so
+/// that all of it is about 120 ms there, and well below 50 ms in a release.
 pub(crate) const WORK: u64 = 30_000_000;
 
 /// A number.
@@ -163,7 +164,7 @@ impl Machine {
     pub(crate) fn compare(&mut self, left: &Number, right: &Number) -> Result<Ordering, Trouble> {
         let difference = match (left, right) {
             (Number::Exact(left), Number::Exact(right)) => {
-                self.charge_exact(left, right)?;
+                self.charge(60 + words(left) * words(right))?;
                 return Ok(left.cmp(right));
             }
             _ => self.subtract(left, right)?,
@@ -196,7 +197,7 @@ impl Machine {
                 Ok(whole(value, rounding))
             }
             Number::Near(near) => {
-                self.charge_near(1)?;
+                self.charge_round(near)?;
                 match near.round(rounding) {
                     Ok(whole) => Ok(whole),
                     Err(Doubt::Edge(whole)) if self.settles => {
@@ -218,15 +219,18 @@ impl Machine {
             return Ok(Number::Exact(value));
         }
         check_magnitude(float(above) - float(below), std::f64::consts::LOG10_2)?;
-        Ok(Number::Near(Near::from_fraction(&value, self.digits)))
+        self.near(&Number::Exact(value)).map(Number::Near)
     }
 
     fn charge_exact(&mut self, left: &RBig, right: &RBig) -> Result<(), Trouble> {
-        let words =
-            |value: &RBig| (value.numerator().bit_len() + value.denominator().bit_len()) / 64 + 2;
         // A product and a greatest common divisor, both quadratic.
-        self.charge(40 + words(left) * words(right) + (words(left) + words(right)).pow(2) / 2)
+        self.charge(150 + words(left) * words(right) + (words(left) + words(right)).pow(2) / 2)
     }
+}
+
+/// How long a fraction is, in words.
+pub(crate) fn words(value: &RBig) -> usize {
+    (value.numerator().bit_len() + value.denominator().bit_len()) / 64 + 2
 }
 
 /// Refuses a magnitude of `exponent` (times `unit` powers of ten) beyond the limit.

@@ -7,6 +7,8 @@ mod literal;
 
 use std::ops::Range;
 
+use dashu::base::BitTest as _;
+
 use self::literal::{number, unknown};
 use crate::{
     expression::{Comparison, Constant, Expression, Node, Operator},
@@ -18,9 +20,12 @@ use crate::{
 /// How deep brackets, signs and powers may nest.
 pub(crate) const DEPTH: usize = 64;
 
+/// Longest that all numbers of an expression may be together; some 200,000 digits.
+const BITS: usize = 20 * 33_220;
+
 /// Parses all tokens of an expression that has `length` characters.
 pub(crate) fn parse(tokens: &[Token], length: usize) -> Result<Expression, Fault> {
-    let mut parser = Parser { tokens, next: 0, depth: 0, end: length };
+    let mut parser = Parser { tokens, next: 0, depth: 0, bits: 0, end: length };
     if tokens.is_empty() {
         return Err(Fault::invalid("The expression is empty.", 0..0));
     }
@@ -35,6 +40,8 @@ struct Parser<'a> {
     tokens: &'a [Token],
     next: usize,
     depth: usize,
+    /// Of all numbers so far.
+    bits: usize,
     end: usize,
 }
 
@@ -152,7 +159,7 @@ impl<'a> Parser<'a> {
             let at = token.at.clone();
             let node = match &token.kind {
                 Kind::Superscript(power) => {
-                    let exponent = number(power, &at)?;
+                    let exponent = self.literal(power, &at)?;
                     let exponent = Expression { node: exponent, at: at.clone() };
                     Node::Power(Box::new(value), Box::new(exponent))
                 }
@@ -205,7 +212,7 @@ impl<'a> Parser<'a> {
         match &token.kind {
             Kind::Number(text) => {
                 self.next += 1;
-                Ok(Expression { node: number(text, &at)?, at })
+                Ok(Expression { node: self.literal(text, &at)?, at })
             }
             Kind::Name(name) => {
                 self.next += 1;
@@ -229,6 +236,19 @@ impl<'a> Parser<'a> {
             }
             Kind::Symbol(_) | Kind::Superscript(_) => Err(self.unexpected(token)),
         }
+    }
+
+    /// A number as it is written: `1e9999` is short, and long to multiply out.
+    fn literal(&mut self, text: &str, at: &Range<usize>) -> Result<Node, Fault> {
+        let node = number(text, at)?;
+        if let Node::Number { value, .. } = &node {
+            self.bits += value.numerator().bit_len() + value.denominator().bit_len();
+        }
+        if self.bits > BITS {
+            let message = "The numbers of this expression have too many digits in all.";
+            return Err(Fault::too_large(message, at.clone()));
+        }
+        Ok(node)
     }
 
     fn named(&mut self, name: &str, at: Range<usize>) -> Result<Expression, Fault> {

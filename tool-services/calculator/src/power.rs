@@ -11,7 +11,7 @@ use dashu::{
 
 use crate::{
     fault::Trouble,
-    near::{magnitude, sum},
+    near::{Cost, magnitude, sum},
     number::{DIGITS, Machine, Number, check_magnitude, float, negate},
 };
 
@@ -74,8 +74,8 @@ impl Machine {
                     let share = RBig::from_parts(IBig::ONE, degree.into());
                     return self.near_power(number, &Number::Exact(share));
                 }
-                self.charge_near(20 * degree * degree)?;
-                let near = self.near(number);
+                self.charge_near(2 * degree)?;
+                let near = self.near(number)?;
                 let result = self.context().nth_root(degree, near.value.repr());
                 // d(x^(1/n)) = x^(1/n) / (n x) dx, and the root is x^(1/n).
                 let (low, high) = magnitude(&near.value);
@@ -114,8 +114,12 @@ impl Machine {
             return Err(Trouble::invalid("Only a positive number has a power that is not whole."));
         }
         self.sign(base)?;
-        self.charge_near(1000)?;
-        let (base, exponent) = (self.near(base), self.near(exponent));
+        match exponent.whole() {
+            // Squares and products.
+            Some(whole) => self.charge_near(20 + 4 * whole.bit_len())?,
+            None => self.charge_function(Cost::POWER, 0)?,
+        }
+        let (base, exponent) = (self.near(base)?, self.near(exponent)?);
         let times = exponent.value.to_f64().value();
         let size = RBig::try_from(base.value.clone()).map_or(0.0, |base| log10(&base));
         check_magnitude(size * times, 1.0)?;

@@ -11,14 +11,12 @@ use dashu::{
 use super::Outcome;
 use crate::{
     fault::Trouble,
-    near::magnitude,
+    near::{Cost, magnitude},
     number::{Machine, Number, absolute, check_magnitude, negate, power_of_ten},
 };
 
 /// Highest degree of a root.
 const DEGREE: usize = 10_000;
-/// Products that a function of the library costs, about.
-pub(super) const FUNCTION: usize = 1000;
 
 pub(super) fn abs(machine: &mut Machine, values: &[Number]) -> Outcome {
     machine.charge(1)?;
@@ -59,8 +57,8 @@ pub(super) fn exp(machine: &mut Machine, values: &[Number]) -> Outcome {
     if values[0].is_zero() {
         return Ok(Number::from(1));
     }
-    machine.charge_near(FUNCTION)?;
-    let near = machine.near(&values[0]);
+    machine.charge_function(Cost::EXPONENTIAL, 0)?;
+    let near = machine.near(&values[0])?;
     check_magnitude(near.value.to_f64().value(), std::f64::consts::LOG10_E)?;
     let result = machine.context().exp(near.value.repr(), Some(&mut machine.constants));
     machine.derived(result, |size| size + near.error + 0.1)
@@ -123,8 +121,8 @@ fn logarithm(machine: &mut Machine, number: &Number) -> Outcome {
     if matches!(number, Number::Exact(value) if value.is_one()) {
         return Ok(Number::from(0));
     }
-    machine.charge_near(FUNCTION)?;
-    let near = machine.near(number);
+    machine.charge_function(Cost::LOGARITHM, 0)?;
+    let near = machine.near(number)?;
     let (low, _) = magnitude(&near.value);
     let result = machine.context().ln(near.value.repr(), Some(&mut machine.constants));
     machine.rounded(result, near.error - low + 0.1)

@@ -93,7 +93,10 @@ fn falling(machine: &mut Machine, all: u64, factors: u64) -> Outcome {
     if digits > limit || count > 4.0 * limit {
         return Err(too_long());
     }
-    machine.charge(usize::try_from(factors).unwrap_or(usize::MAX).saturating_mul(200))?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 10,000")]
+    let words = digits.max(0.0) as usize / 19 + 2;
+    let products = usize::try_from(factors).unwrap_or(usize::MAX).saturating_mul(100);
+    machine.charge(products.saturating_add(words * words))?;
     machine.bounded(IBig::from(product(all - factors, all)).into())
 }
 

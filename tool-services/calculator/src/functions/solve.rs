@@ -50,9 +50,9 @@ pub(super) fn root(
         let value = exactly(machine, &at)?;
         let rise = machine.subtract(&value, &before_value)?;
         let run = machine.subtract(&at, &before)?;
-        let (off, slope) = (machine.near(&value), machine.near(&rise));
-        let run = machine.near(&run);
-        let position = machine.near(&at);
+        let (off, slope) = (machine.near(&value)?, machine.near(&rise)?);
+        let run = machine.near(&run)?;
+        let position = machine.near(&at)?;
         // How far the root may be: what is off, and how well that is known, by the slope.
         let slope_size = magnitude(&slope.value).0 - magnitude(&run.value).1;
         let distance = sum(magnitude(&off.value).1, off.error) - slope_size;
@@ -66,7 +66,7 @@ pub(super) fn root(
         let slope = machine.near_quotient(&Number::Near(slope), &Number::Near(run))?;
         let correction = machine.near_quotient(&value, &slope)?;
         let next = machine.subtract(&at, &correction)?;
-        let next = machine.near(&next).value;
+        let next = machine.near(&next)?.value;
         (before, before_value) = (at, value);
         at = known(FBig::from_repr(next.repr().clone(), machine.context()));
     }
@@ -97,9 +97,11 @@ fn from_guess(about: &dyn Fn(f64) -> f64, guess: f64) -> Option<f64> {
 fn from_grid(about: &dyn Fn(f64) -> f64, guess: f64) -> Option<f64> {
     let rate = |step: u32| (-9.2 + 16.1 * f64::from(step) / f64::from(GRID)).exp_m1();
     let mut nearest: Option<(f64, f64)> = None;
+    let (mut high, mut above) = (rate(0), about(rate(0)));
     for step in 0..GRID {
-        let (low, high) = (rate(step), rate(step + 1));
-        let (below, above) = (about(low), about(high));
+        let (low, below) = (high, above);
+        high = rate(step + 1);
+        above = about(high);
         let is_change = below.is_finite() && above.is_finite() && (below < 0.0) != (above < 0.0);
         let is_nearer =
             nearest.is_none_or(|(known, _)| (low - guess).abs() < (known - guess).abs());

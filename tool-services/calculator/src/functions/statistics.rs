@@ -46,9 +46,10 @@ pub(super) fn median(machine: &mut Machine, values: &[Number]) -> Outcome {
 
 pub(super) fn mode(machine: &mut Machine, values: &[Number]) -> Outcome {
     let mut best = (0, &values[0]);
-    for candidate in values {
+    for (index, candidate) in values.iter().enumerate() {
         let mut times = 0;
-        for value in values {
+        // Of equal ones the first counts them all.
+        for value in &values[index..] {
             times += usize::from(machine.compare(candidate, value)? == Ordering::Equal);
         }
         if times > best.0 {

@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 
 use dashu::base::Sign;
 
-use super::{Outcome, elementary::FUNCTION};
+use super::Outcome;
 use crate::{
     eval::constant,
     expression::Constant,
     fault::Trouble,
-    near::{Decimal, Near, magnitude, sum},
+    near::{Cost, Decimal, Near, magnitude, sum},
     number::{Machine, Number, absolute},
 };
 
@@ -72,8 +72,8 @@ pub(super) fn atan(machine: &mut Machine, values: &[Number]) -> Outcome {
     if values[0].is_zero() {
         return Ok(Number::from(0));
     }
-    machine.charge_near(FUNCTION)?;
-    let near = machine.near(&values[0]);
+    machine.charge_function(Cost::ARC, 0)?;
+    let near = machine.near(&values[0])?;
     let result = machine.context().atan(near.value.repr(), Some(&mut machine.constants));
     machine.rounded(result, near.error - 2.0 * clear(&near))
 }
@@ -87,8 +87,8 @@ pub(super) fn atan2(machine: &mut Machine, values: &[Number]) -> Outcome {
             Ordering::Equal => Err(Trouble::invalid("The point (0, 0) has no angle.")),
         };
     }
-    machine.charge_near(FUNCTION)?;
-    let (y, x) = (machine.near(&values[0]), machine.near(&values[1]));
+    machine.charge_function(Cost::ARC, 0)?;
+    let (y, x) = (machine.near(&values[0])?, machine.near(&values[1])?);
     let size = magnitude(&y.value).0.max(magnitude(&x.value).0);
     let result =
         machine.context().atan2(y.value.repr(), x.value.repr(), Some(&mut machine.constants));
@@ -117,8 +117,8 @@ pub(super) fn tanh(machine: &mut Machine, values: &[Number]) -> Outcome {
     if values[0].is_zero() {
         return Ok(Number::from(0));
     }
-    machine.charge_near(FUNCTION)?;
-    let near = machine.near(&values[0]);
+    machine.charge_function(Cost::HYPERBOLA, 0)?;
+    let near = machine.near(&values[0])?;
     let result = machine.context().tanh(near.value.repr(), Some(&mut machine.constants));
     // The slope is 1 - tanh(x)^2, at most 4 exp(-2 |x|).
     let size = 10f64.powf(clear(&near));
@@ -130,8 +130,8 @@ pub(super) fn asinh(machine: &mut Machine, values: &[Number]) -> Outcome {
     if values[0].is_zero() {
         return Ok(Number::from(0));
     }
-    machine.charge_near(FUNCTION)?;
-    let near = machine.near(&values[0]);
+    machine.charge_function(Cost::HYPERBOLA, 0)?;
+    let near = machine.near(&values[0])?;
     let result = machine.context().asinh(near.value.repr(), Some(&mut machine.constants));
     machine.rounded(result, near.error - clear(&near))
 }
@@ -144,8 +144,8 @@ pub(super) fn acosh(machine: &mut Machine, values: &[Number]) -> Outcome {
         Ordering::Equal => return Ok(Number::from(0)),
         Ordering::Greater => {}
     }
-    machine.charge_near(FUNCTION)?;
-    let near = machine.near(&values[0]);
+    machine.charge_function(Cost::HYPERBOLA, 0)?;
+    let near = machine.near(&values[0])?;
     // d acosh(x) = dx / sqrt(x - 1) sqrt(x + 1), and x + 1 is more than 1.
     let (above_one, _) = magnitude(&(near.value.clone() - Decimal::ONE));
     let result = machine.context().acosh(near.value.repr(), Some(&mut machine.constants));
@@ -159,8 +159,8 @@ pub(super) fn atanh(machine: &mut Machine, values: &[Number]) -> Outcome {
     if machine.compare(&absolute(&values[0]), &Number::from(1))? != Ordering::Less {
         return Err(Trouble::invalid("atanh wants a number between -1 and 1."));
     }
-    machine.charge_near(FUNCTION)?;
-    let near = machine.near(&values[0]);
+    machine.charge_function(Cost::HYPERBOLA, 0)?;
+    let near = machine.near(&values[0])?;
     let (room, _) = magnitude(&room(&near.value));
     let result = machine.context().atanh(near.value.repr(), Some(&mut machine.constants));
     machine.rounded(result, near.error - room + 0.3)
@@ -180,20 +180,19 @@ pub(super) fn to_deg(machine: &mut Machine, values: &[Number]) -> Outcome {
 
 /// An angle that is known well enough to lie somewhere on the circle.
 fn angle(machine: &mut Machine, number: &Number) -> Result<Near, Trouble> {
-    let near = machine.near(number);
+    let near = machine.near(number)?;
     // Digits before the point are spent on finding the place on the circle.
     let turns = magnitude(&near.value).1.max(0.0);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 10,000")]
     let spent = turns as usize;
-    machine.charge_near(FUNCTION)?;
-    machine.charge(spent * spent * 2)?;
+    machine.charge_function(Cost::CIRCLE, spent)?;
     if near.error > -1.0 { Err(Trouble::Undecided) } else { Ok(near) }
 }
 
 /// An exponent whose power of e keeps the limits.
 fn exponent(machine: &mut Machine, number: &Number) -> Result<Near, Trouble> {
-    machine.charge_near(FUNCTION)?;
-    let near = machine.near(number);
+    machine.charge_function(Cost::HYPERBOLA, 0)?;
+    let near = machine.near(number)?;
     let size = near.value.to_f64().value().abs();
     crate::number::check_magnitude(size, std::f64::consts::LOG10_E)?;
     if near.error > -1.0 { Err(Trouble::Undecided) } else { Ok(near) }
@@ -205,8 +204,8 @@ fn sine(machine: &mut Machine, number: &Number) -> Result<(Near, f64), Trouble> 
     if beyond == Ordering::Greater {
         return Err(Trouble::invalid("asin and acos want a number from -1 to 1."));
     }
-    machine.charge_near(FUNCTION)?;
-    let mut near = machine.near(number);
+    machine.charge_function(Cost::ARC, 0)?;
+    let mut near = machine.near(number)?;
     if beyond == Ordering::Equal {
         let is_negative = near.value.sign() == Sign::Negative;
         near.value = if is_negative { Decimal::NEG_ONE } else { Decimal::ONE };

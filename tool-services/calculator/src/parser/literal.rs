@@ -11,6 +11,9 @@ use crate::{
     number::{DIGITS, power_of_ten},
 };
 
+/// Longest name that is compared with the known ones; comparing takes time for each letter.
+const NAME: usize = 32;
+
 /// A number as it is written, exactly.
 pub(super) fn number(text: &str, at: &Range<usize>) -> Result<Node, Fault> {
     let too_large = || {
@@ -39,6 +42,9 @@ pub(super) fn number(text: &str, at: &Range<usize>) -> Result<Node, Fault> {
 
 /// What to say about a name that means nothing, with the nearest one that does.
 pub(super) fn unknown(name: &str) -> String {
+    if name.len() > NAME {
+        return format!("There is no name of {} letters.", name.len());
+    }
     let known = functions::names().chain(Constant::NAMES);
     let nearest = known.map(|known| (strsim::damerau_levenshtein(name, known), known)).min();
     match nearest {

@@ -1,4 +1,4 @@
-use super::{calculate, check};
+use super::{calculate, check, value};
 
 #[test]
 fn arithmetic_is_exact() {
@@ -198,4 +198,17 @@ fn precision_is_digits_after_the_point() {
     }
     let failure = calculate("1", Some(1001)).unwrap_err();
     assert_eq!(failure.violations[0].pointer, "/precision");
+}
+
+#[test]
+fn numbers_may_be_written_with_an_exponent() {
+    check(&[
+        ("1e6/4", "250000"),
+        ("1.5e3+1", "1501"),
+        ("2.5e-3*2", "0.005"),
+        ("6.02e23/2", "301000000000000000000000"),
+        ("1E+3-1e-3", "999.999"),
+        ("2^1e1", "1024"),
+    ]);
+    assert_eq!(value("1e400*10"), format!("1{}", "0".repeat(401)));
 }

@@ -188,3 +188,37 @@ fn what_just_keeps_the_limits_is_worked_out() {
     assert_eq!(calculate("1e400", None).unwrap().value, format!("1{}", "0".repeat(400)));
     assert_eq!(calculate("3000!", None).unwrap().value.len(), 9_131);
 }
+
+#[test]
+fn work_is_refused_by_what_it_really_takes() {
+    let sum = |terms: usize, term: &dyn Fn(usize) -> String| {
+        (0..terms).map(term).collect::<Vec<_>>().join("+")
+    };
+    let power = |index: usize| format!("2^0.{}", 100 + index);
+    let literal = |_: usize| "1e9999".to_owned();
+    let arc = |index: usize| format!("asin(0.{})", 100 + index);
+    let angle = |index: usize| format!("sin(1e{})", 3000 + index);
+    let factorial = |index: usize| format!("{}!", 3000 + index);
+    for expression in [
+        sum(220, &power),
+        sum(490, &literal),
+        sum(160, &arc),
+        sum(10, &angle),
+        sum(200, &factorial),
+    ] {
+        let failure = failure(&expression);
+        assert_eq!(failure.kind.as_str(), "too_large", "{expression:.40}: {}", failure.message);
+    }
+    for expression in [sum(10, &power), sum(10, &literal), sum(5, &arc), sum(5, &factorial)] {
+        assert!(calculate(&expression, None).is_ok(), "{expression:.40}");
+    }
+}
+
+#[test]
+fn a_long_text_or_name_is_refused_without_a_look_at_it() {
+    let message = failure(&"1+".repeat(500_000)).message;
+    assert_eq!(message, "The expression has 1000000 bytes, the limit is 4096.");
+    let message = failure(&"a".repeat(4096)).message;
+    assert!(message.starts_with("There is no name of 4096 letters. At character 1"), "{message}");
+    assert!(message.len() < 400);
+}
