@@ -113,7 +113,7 @@ pub(crate) struct Ask {
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// Approve calls of matching tools beforehand; repeatable
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", value_parser = glob)]
     pub(crate) approve: Vec<String>,
     /// End the run after this many model replies
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -214,7 +214,7 @@ pub(crate) struct ToolCall {
     #[arg(long, value_name = "JSON", default_value = "{}")]
     pub(crate) args: OsString,
     /// Approve calls of matching tools beforehand; repeatable
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", value_parser = glob)]
     pub(crate) approve: Vec<String>,
     /// Print the call as one JSON document
     #[arg(long)]
@@ -276,6 +276,13 @@ pub(crate) struct Decide {
     pub(crate) output: Output,
 }
 
+/// A glob over names of tools, as it was given.
+fn glob(text: &str) -> Result<String, String> {
+    let read = globset::GlobBuilder::new(text).build();
+    read.map_err(|error| format!("it is no glob: {}", error.kind()))?;
+    Ok(text.to_owned())
+}
+
 /// Reads the command line.
 ///
 /// # Errors
@@ -330,6 +337,19 @@ mod tests {
     fn json_and_events_exclude_one_another() {
         assert!(Args::try_parse_from(["callboard", "ask", "x", "--json", "--events"]).is_err());
         assert!(Args::try_parse_from(["callboard", "ask", "x", "--max-steps", "0"]).is_err());
+    }
+
+    #[test]
+    fn a_malformed_glob_is_refused_by_the_name_of_its_flag() {
+        for line in [
+            &["callboard", "ask", "x", "--approve", "["][..],
+            &["callboard", "tools", "call", "x", "--approve", "["][..],
+        ] {
+            let error = Args::try_parse_from(line).unwrap_err();
+            assert_eq!(error.exit_code(), 2);
+            assert!(error.to_string().contains("--approve"), "{error}");
+        }
+        assert!(Args::try_parse_from(["callboard", "ask", "x", "--approve", "run_*"]).is_ok());
     }
 
     #[test]

@@ -3,10 +3,11 @@
 //! The composition root alone reads files and environment; each crate owns its section. Sources, the
 //! later over the earlier: defaults, variables that other programs know too, the person's file, the
 //! workspace's own file (which can only tighten), `CALLBOARD__SECTION__KEY`, flags.
-//! Read on in `settings`, `fields`, `layers`, `environment`, `secrets`, `tighten`, `agreement`.
+//! Read on in `settings`, `fields`, `check`, `layers`, `environment`, `secrets`, `tighten`, `agreement`.
 
 pub(crate) mod settings;
 mod fields;
+mod check;
 pub(crate) mod layers;
 pub(crate) mod environment;
 mod secrets;
@@ -99,6 +100,10 @@ pub(crate) fn load(sources: &Sources) -> anyhow::Result<Loaded> {
         layers.set(path, Value::String(text.clone()), &Origin::Flag(flag));
     }
     let settings = typed(layers.table(), Some(&layers))?;
+    let faults = check::faults(&settings);
+    if !faults.is_empty() {
+        return Err(refused(&faults, Some(&layers)));
+    }
     Ok(Loaded { layers, settings })
 }
 
@@ -161,16 +166,19 @@ fn read_file(path: &Path) -> anyhow::Result<Option<Table>> {
 }
 
 fn typed(table: &Table, layers: Option<&Layers>) -> anyhow::Result<Settings> {
-    fields::read(&Value::Table(table.clone())).map_err(|faults| {
-        let lines: Vec<String> = faults
-            .iter()
-            .map(|fault| {
-                let origin = layers.and_then(|layers| layers.origin(&fault.key));
-                sentence(fault, &origin.map_or(String::new(), |origin| format!("{origin}: ")))
-            })
-            .collect();
-        usage(lines.join("\n"))
-    })
+    fields::read(&Value::Table(table.clone())).map_err(|faults| refused(&faults, layers))
+}
+
+/// The error for all faults, each with the source of its key.
+fn refused(faults: &[Fault], layers: Option<&Layers>) -> anyhow::Error {
+    let lines: Vec<String> = faults
+        .iter()
+        .map(|fault| {
+            let origin = layers.and_then(|layers| layers.origin(&fault.key));
+            sentence(fault, &origin.map_or(String::new(), |origin| format!("{origin}: ")))
+        })
+        .collect();
+    usage(lines.join("\n"))
 }
 
 /// Names unknown keys of one file before anything else is said about it.

@@ -121,6 +121,21 @@ fn a_file_that_is_no_toml_or_of_another_type_is_named() {
 }
 
 #[test]
+fn bounds_of_nothing_and_unknown_levels_are_refused_where_they_stand() {
+    let bounds = "max_steps = 0\nmax_time_ms = 0\nmax_calls = 0\nmax_parallel = 0";
+    let home = Home::new().platform(&format!("[orchestrator.agent]\n{bounds}"));
+    let error = refused(&home.sources(&[]));
+    for key in ["max_steps", "max_time_ms", "max_calls", "max_parallel"] {
+        let told = format!("callboard.toml: `orchestrator.agent.{key}`: 0 lets no run do anything");
+        assert!(error.contains(&told), "{error}");
+    }
+    let mut sources = Home::new().sources(&[]);
+    sources.flags.push(("--log-level", &["telemetry", "level"], "[[[".into()));
+    let error = refused(&sources);
+    assert!(error.starts_with("--log-level: `telemetry.level`: `[[[` is neither"), "{error}");
+}
+
+#[test]
 fn a_file_given_by_hand_is_used_alone() {
     let home = Home::new()
         .platform("[orchestrator.agent]\nmax_steps = 12")
