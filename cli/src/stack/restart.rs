@@ -1,7 +1,7 @@
 //! When a role that died is started again: pure, time comes in as an argument.
 //!
-//! Each role has a backoff of its own; the budget is the whole stack's, because roles that fall one
-//! after the other have one cause. Next: `control`.
+//! Each role has a backoff and a budget of its own: roles that fall one after the other, each once,
+//! are no role that cannot live. Next: `control`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::order::RoleName;
 
-/// Restarts within [`WINDOW`] before the stack gives up.
+/// Restarts of one role within [`WINDOW`] before the stack gives up.
 const BUDGET: usize = 5;
 /// How long a restart counts.
 const WINDOW: Duration = Duration::from_mins(1);
@@ -39,16 +39,16 @@ impl Restarts {
         Self { first_wait, recent: VecDeque::new(), total: BTreeMap::new() }
     }
 
-    /// How long to wait before `role`, which died at `now`, is started again. `None` = the budget
+    /// How long to wait before `role`, which died at `now`, is started again. `None` = its budget
     /// is used up.
     pub(crate) fn after_death(&mut self, role: RoleName, now: Instant) -> Option<Duration> {
         while self.recent.front().is_some_and(|(at, _)| now.duration_since(*at) >= WINDOW) {
             self.recent.pop_front();
         }
-        if self.recent.len() >= BUDGET {
+        let before = self.recent.iter().filter(|(_, other)| *other == role).count();
+        if before >= BUDGET {
             return None;
         }
-        let before = self.recent.iter().filter(|(_, other)| *other == role).count();
         self.recent.push_back((now, role));
         *self.total.entry(role).or_default() += 1;
         let doublings = u32::try_from(before).unwrap_or(u32::MAX).min(16);
@@ -80,9 +80,12 @@ mod tests {
         assert_eq!(die(RoleName::Shell), Some(100));
         assert_eq!(die(RoleName::Files), Some(400));
         assert_eq!(die(RoleName::Files), Some(800));
+        assert_eq!(die(RoleName::Files), Some(1600));
         assert_eq!(die(RoleName::Files), None);
+        // What another role used up is not this one's.
+        assert_eq!(die(RoleName::Shell), Some(200));
         let sentence = restarts.gave_up(RoleName::Files);
-        assert!(sentence.contains("(files 4, shell 1)"), "{sentence}");
+        assert!(sentence.contains("(files 5, shell 2)"), "{sentence}");
     }
 
     #[tokio::test(start_paused = true)]
