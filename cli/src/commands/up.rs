@@ -1,5 +1,7 @@
 //! `callboard up`: a stack in the foreground, with a port for browsers and programs.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
 use anyhow::Context as _;
 use callboard_discovery::InstanceId;
 use tokio_util::sync::CancellationToken;
@@ -99,13 +101,50 @@ fn api_token(place: &Place, settings: &mut toml::Table) -> anyhow::Result<String
     Ok(token)
 }
 
-/// The line that says where the stack is.
+/// The lines that say where the stack is.
 fn ready(hello: &Hello, token: Option<&str>) -> String {
-    match (&hello.http, token) {
-        (Some(http), Some(token)) => format!("Callboard is ready: {http}/?token={token}"),
-        (Some(http), None) => {
-            format!("Callboard is ready: {http}/ (with the token of `gateway.token`)")
+    let Some(http) = &hello.http else {
+        return format!("Callboard is ready: {}", hello.gateway.display());
+    };
+    let (url, is_open) = reachable(http);
+    let mut text = match token {
+        Some(token) => format!("Callboard is ready: {url}/?token={token}"),
+        None => format!("Callboard is ready: {url}/ (with the token of `gateway.token`)"),
+    };
+    if is_open {
+        text.push_str(
+            "\nOther machines reach it only by names and addresses that `gateway.hosts` lists.",
+        );
+    }
+    text
+}
+
+/// The URL by which a program on this machine reaches a gateway that listens at `http`, and whether
+/// other machines may reach it too.
+fn reachable(http: &str) -> (String, bool) {
+    let address = http.strip_prefix("http://").and_then(|text| text.parse::<SocketAddr>().ok());
+    let Some(address) = address else { return (http.to_owned(), false) };
+    let own = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    (format!("http://{}", SocketAddr::new(own, address.port())), !address.ip().is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_that_is_printed_can_be_followed_on_this_machine() {
+        for (listens, url, is_open) in [
+            ("http://127.0.0.1:8080", "http://127.0.0.1:8080", false),
+            ("http://0.0.0.0:8080", "http://127.0.0.1:8080", true),
+            ("http://[::]:8080", "http://[::1]:8080", true),
+            ("http://10.0.0.7:80", "http://10.0.0.7:80", true),
+        ] {
+            assert_eq!(reachable(listens), (url.to_owned(), is_open), "{listens}");
         }
-        (None, _) => format!("Callboard is ready: {}", hello.gateway.display()),
     }
 }
