@@ -2,6 +2,7 @@
 //!
 //! The answer alone goes to standard output, everything else to standard error. Next: `run`.
 
+use std::cell::OnceCell;
 use std::io::{self, Read as _};
 
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use crate::client::shapes::{self, Call, Run};
 use crate::client::{Client, segment};
 use crate::commands::here::Here;
 use crate::commands::run::follow::{Follow, Start};
-use crate::commands::run::{Interrupts, Show, drive, has_approver, interrupted};
+use crate::commands::run::{Interrupts, Show, drive, has_approver, in_session, interrupted};
 use crate::commands::{connect, words};
 use crate::exit::{Exit, usage};
 use crate::print;
@@ -30,33 +31,34 @@ pub(crate) async fn run(here: &Here, ask: Ask) -> anyhow::Result<Exit> {
         connection = connect::open(here) => connection?,
         () = interrupts.next() => return Err(interrupted()),
     };
-    let done =
-        connection.run(async |client| follow(client, &ask, &input, &mut interrupts).await).await;
+    let session = OnceCell::new();
+    let act = async |client: &Client| {
+        let follow = Follow::new(client, start(&ask, &input), ask.session.clone(), &session);
+        drive(client, follow, show(&ask), &mut interrupts).await
+    };
+    let done = connection.run(act).await;
     connection.close().await;
-    let document = done?;
+    let document = done.map_err(|error| in_session(error, &session))?;
     let run: Run = shapes::read(&document)?;
     print(&ask, &document, &run)?;
     Ok(shapes::exit(&run.status))
 }
 
-async fn follow(
-    client: &Client,
-    ask: &Ask,
-    input: &str,
-    interrupts: &mut Interrupts,
-) -> anyhow::Result<Value> {
+fn start(ask: &Ask, input: &str) -> Start {
     let path = match &ask.session {
         Some(session) => format!("/v1/sessions/{}/runs", segment(session)),
         None => "/v1/runs".to_owned(),
     };
     let key = uuid::Uuid::new_v4().to_string();
-    let start = Start { path, body: body(ask, input).to_string(), key, is_direct: false };
-    let show = match (ask.events, ask.json) {
+    Start { path, body: body(ask, input).to_string(), key, is_direct: false }
+}
+
+fn show(ask: &Ask) -> Show {
+    match (ask.events, ask.json) {
         (true, _) => Show::Events,
         (false, true) if !has_approver() => Show::Nothing,
         (false, _) => Show::Steps,
-    };
-    drive(client, Follow::new(client, start, ask.session.clone()), show, interrupts).await
+    }
 }
 
 /// The request's body; what was not given is left to the agent.
@@ -134,6 +136,10 @@ fn print(ask: &Ask, document: &Value, run: &Run) -> anyhow::Result<()> {
 
 fn why(run: &Run) -> String {
     let status = if run.status == "cancelled" { "the run was cancelled" } else { "the run failed" };
+    // The orchestrator may have no more to say than that.
+    if run.answer.trim_end_matches('.').eq_ignore_ascii_case(status) {
+        return status.to_owned();
+    }
     match (run.answer.is_empty(), run.reason.is_empty()) {
         (false, _) => format!("{status}: {}", print::visible(&run.answer)),
         (true, false) => format!("{status} ({})", run.reason),
@@ -220,6 +226,17 @@ mod tests {
             json!({"input": "hi", "approver": false, "model": ["openai:a", "offline"],
                    "approve": ["run_*"], "limits": {"max_steps": 3}})
         );
+    }
+
+    #[test]
+    fn how_a_run_ended_is_said_once() {
+        let run = |answer: &str| Run {
+            status: "cancelled".into(),
+            answer: answer.into(),
+            ..Run::default()
+        };
+        assert_eq!(why(&run("The run was cancelled.")), "the run was cancelled");
+        assert_eq!(why(&run("By its owner.")), "the run was cancelled: By its owner.");
     }
 
     #[test]

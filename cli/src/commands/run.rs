@@ -8,6 +8,7 @@ mod live;
 mod approval;
 mod keys;
 
+use std::cell::OnceCell;
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
@@ -75,6 +76,14 @@ impl Interrupts {
 /// The error of a command that was interrupted before a run was there to cancel.
 pub(super) fn interrupted() -> anyhow::Error {
     Refused { exit: Exit::Cancelled, message: "interrupted".to_owned() }.into()
+}
+
+/// Names the session in an error, where one was begun: it can be looked at, and gone on with.
+pub(super) fn in_session(error: anyhow::Error, session: &OnceCell<String>) -> anyhow::Error {
+    match session.get() {
+        Some(session) => error.context(format!("session {session}")),
+        None => error,
+    }
 }
 
 /// Follows a run to its end, shows it, and asks the person where the run asks. Returns the result's
@@ -188,5 +197,21 @@ async fn cancel(
             .into()),
         },
         () = interrupts.next() => Err(interrupted()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_the_session_that_was_begun() {
+        let session = OnceCell::new();
+        let ended = || Refused { exit: Exit::Usage, message: "the stack ended".to_owned() }.into();
+        assert_eq!(format!("{:#}", in_session(ended(), &session)), "the stack ended");
+        session.set("s-1".to_owned()).unwrap();
+        let named = in_session(ended(), &session);
+        assert_eq!(format!("{named:#}"), "session s-1: the stack ended");
+        assert_eq!(crate::exit::of(&named), Exit::Usage);
     }
 }

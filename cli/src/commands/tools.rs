@@ -1,5 +1,6 @@
 //! `callboard tools`: what can be called, and calling it along the path of every call.
 
+use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::{self, Read as _};
@@ -14,7 +15,7 @@ use crate::client::shapes::{self, Call};
 use crate::client::{Client, segment};
 use crate::commands::here::Here;
 use crate::commands::run::follow::{Follow, Start};
-use crate::commands::run::{Interrupts, Show, drive, has_approver, interrupted};
+use crate::commands::run::{Interrupts, Show, drive, has_approver, in_session, interrupted};
 use crate::commands::{ask, connect, words};
 use crate::config::nearest;
 use crate::exit::{Exit, usage};
@@ -117,13 +118,14 @@ pub(crate) async fn call(here: &Here, call: ToolCall) -> anyhow::Result<Exit> {
     };
     let start = start(&call, &arguments);
     let show = if call.json && !has_approver() { Show::Nothing } else { Show::Steps };
+    let session = OnceCell::new();
     let done = connection
         .run(async |client| {
-            drive(client, Follow::new(client, start, None), show, &mut interrupts).await
+            drive(client, Follow::new(client, start, None, &session), show, &mut interrupts).await
         })
         .await;
     connection.close().await;
-    let document = done?;
+    let document = done.map_err(|error| in_session(error, &session))?;
     let settled: Call = shapes::read(&document)?;
     if call.json {
         print::json(&document)?;
@@ -139,9 +141,9 @@ pub(crate) async fn call(here: &Here, call: ToolCall) -> anyhow::Result<Exit> {
 /// As for a run; a tool that does not exist is a wrong command line.
 fn exit(call: &Call) -> Exit {
     let kind = call.failure.as_ref().map_or("", |failure| failure.kind.as_str());
-    match (kind, call.verdict.as_str(), call.attempts) {
-        // Nothing judged it and nothing was tried: it is not in the catalog.
-        ("not_found", "", 0) => Exit::Usage,
+    match (kind, call.status.as_str(), call.verdict.as_str(), call.attempts) {
+        // No rule blocked it and nothing was tried: it is not in the catalog.
+        ("not_found", "failed", "" | "block", 0) => Exit::Usage,
         _ => shapes::exit(&call.status),
     }
 }
@@ -265,6 +267,7 @@ mod tests {
         let not_found = CallFailure { kind: "not_found".into(), ..CallFailure::default() };
         let unknown = Call { status: "failed".into(), failure: Some(not_found), ..Call::default() };
         assert_eq!(exit(&unknown), Exit::Usage);
+        assert_eq!(exit(&Call { verdict: "block".into(), ..unknown.clone() }), Exit::Usage);
         let tried = Call { verdict: "allow".into(), attempts: 1, ..unknown };
         assert_eq!(exit(&tried), Exit::Failed);
     }

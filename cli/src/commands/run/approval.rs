@@ -124,10 +124,9 @@ impl Question {
     pub(super) async fn answered(&mut self) -> io::Result<(Asked, bool)> {
         let is_approved = match &mut self.keys {
             Some(keys) => loop {
-                match keys.next().await? {
-                    b'y' | b'Y' => break true,
-                    b'n' | b'N' => break false,
-                    _ => {}
+                match decision(keys.next().await?) {
+                    Some(is_approved) => break is_approved,
+                    None => print::prompt("Type y or n. "),
                 }
             },
             None => std::future::pending().await,
@@ -136,6 +135,15 @@ impl Question {
         print::err(if is_approved { "y" } else { "n" });
         let asked = self.waiting.pop_front().ok_or(io::ErrorKind::NotFound)?;
         Ok((asked, is_approved))
+    }
+}
+
+/// What a key says; `None` if it is no answer.
+fn decision(key: u8) -> Option<bool> {
+    match key {
+        b'y' | b'Y' => Some(true),
+        b'n' | b'N' => Some(false),
+        _ => None,
     }
 }
 
@@ -166,6 +174,13 @@ mod tests {
             "? run_command wants to run: it starts a program\n    uname -s\n    \
              rm \\u{1b}[1A\\u{202e}x\n  Run it? [y/n] "
         );
+    }
+
+    #[test]
+    fn only_y_and_n_are_answers() {
+        let keys = [b'y', b'Y', b'n', b'N', b'x', b' '];
+        let answers = [Some(true), Some(true), Some(false), Some(false), None, None];
+        assert_eq!(keys.map(decision), answers);
     }
 
     #[test]

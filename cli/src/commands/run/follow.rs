@@ -1,6 +1,7 @@
 //! The stream of a run, whole even where its connection breaks: after a break it goes on behind the
 //! last fact that was seen. Next: `live`.
 
+use std::cell::OnceCell;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -32,6 +33,8 @@ pub(crate) struct Follow<'c> {
     start: Start,
     frames: Option<Frames>,
     session: Option<String>,
+    /// The session, for those who outlive this.
+    known: &'c OnceCell<String>,
     run: Option<String>,
     seen: u64,
     /// The run's last fact was seen.
@@ -55,13 +58,20 @@ pub(crate) struct Start {
 }
 
 impl<'c> Follow<'c> {
-    /// Starts nothing before the first [`Self::next`].
-    pub(crate) fn new(client: &'c Client, start: Start, session: Option<String>) -> Self {
+    /// Starts nothing before the first [`Self::next`]; then `known` tells the session as soon as it
+    /// is known.
+    pub(crate) fn new(
+        client: &'c Client,
+        start: Start,
+        session: Option<String>,
+        known: &'c OnceCell<String>,
+    ) -> Self {
         Self {
             client,
             start,
             frames: None,
             session,
+            known,
             run: None,
             seen: 0,
             is_over: false,
@@ -115,6 +125,9 @@ impl<'c> Follow<'c> {
             self.client.post_stream(path, body.clone(), key).await?
         };
         self.session = self.session.take().or_else(|| frames.session.take());
+        if let Some(session) = &self.session {
+            self.known.get_or_init(|| session.clone());
+        }
         self.run = self.run.take().or_else(|| frames.run.take());
         self.frames.insert(frames).next().await
     }
