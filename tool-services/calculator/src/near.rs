@@ -137,7 +137,7 @@ impl Machine {
     /// Charges for an operation that costs as much as so many products.
     pub(crate) fn charge_near(&mut self, products: usize) -> Result<(), Trouble> {
         let words = self.digits / 19 + 1;
-        self.charge(products.saturating_mul(1600 + words * (200 + words * 12)))
+        self.charge(products.saturating_mul(2400 + words * (200 + words * 12)))
     }
 
     /// Charges for a function of the library, whose argument takes so many digits more.

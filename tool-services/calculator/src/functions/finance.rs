@@ -138,7 +138,7 @@ pub(super) fn irr(machine: &mut Machine, values: &[Value]) -> Outcome {
         return Ok(Number::from(0));
     }
     // The search in machine floats looks at each flow some hundred times.
-    machine.charge(flows.len() * 4_000)?;
+    machine.charge(flows.len() * 12_000)?;
     let plain = flows.iter().map(solve::plain).collect::<Result<Vec<_>, _>>()?;
     let about = move |rate: f64| {
         let discount = (1.0 + rate).recip();
