@@ -15,6 +15,9 @@ use super::{
     words::{self, Language, has_any, is_han},
 };
 
+/// A longer request, quotes and contents not counted, is no order but a text.
+const MOST_CHARACTERS: usize = 1_500;
+
 /// What was understood of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Understood {
@@ -40,6 +43,9 @@ fn is_content(clause: &str, masked: &Masked) -> bool {
 /// The goals of a request.
 pub(super) fn understand(text: &str) -> Understood {
     let masked = masked(text);
+    if masked.text.chars().count() > MOST_CHARACTERS {
+        return Understood { goals: vec![Goal::Beyond], unclear: Vec::new() };
+    }
     if let Some(goal) = calculation(&masked) {
         return Understood { goals: vec![goal], unclear: Vec::new() };
     }
@@ -93,7 +99,8 @@ fn masked(text: &str) -> Masked {
 /// The language that a request is in: that of its words, not of its names and quotes.
 pub(super) fn language(text: &str) -> Language {
     let masked = masked(text);
-    let clause = Clause::new(&masked.text, &masked);
+    let head: String = masked.text.chars().take(MOST_CHARACTERS).collect();
+    let clause = Clause::new(&head, &masked);
     if clause.bare.chars().any(is_han) { Language::Chinese } else { Language::English }
 }
 

@@ -4,6 +4,8 @@
 //! brackets), `{name*}` a list of at least two, `(a|b)` is a choice, `[a]` may be missing, and a
 //! space is any white space or none. Words match as whole words, whatever their case.
 
+use super::words;
+
 /// A part of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
@@ -26,15 +28,24 @@ pub(super) struct Caught {
 #[derive(Debug)]
 pub(super) struct Pattern {
     parts: Vec<Part>,
+    /// Of each of these groups one text must occur in whatever matches.
+    needs: Vec<Vec<String>>,
 }
 
 impl Pattern {
     pub(super) fn new(pattern: &str) -> Self {
-        Self { parts: parse(pattern) }
+        let parts = parse(pattern);
+        let needs = parts.iter().filter_map(need).collect();
+        Self { parts, needs }
     }
 
     /// The first place where it matches.
     pub(super) fn find(&self, text: &str) -> Option<Caught> {
+        // Most patterns are about something else, which is soon seen.
+        let occurs = |group: &Vec<String>| group.iter().any(|needed| words::occurs(text, needed));
+        if !self.needs.iter().all(occurs) {
+            return None;
+        }
         let mut values = Vec::new();
         // White space before a match is not part of it, even where the first word may be missing.
         let starts = text.char_indices().filter(|(_, first)| !first.is_whitespace());
@@ -76,6 +87,19 @@ impl Caught {
     fn get(&self, name: &str) -> &[String] {
         let found = self.values.iter().find(|(known, _)| known == name);
         found.map_or(&[], |(_, values)| values.as_slice())
+    }
+}
+
+/// Texts of which one must occur where a part matches; `None` if none has to.
+fn need(part: &Part) -> Option<Vec<String>> {
+    match part {
+        Part::Text(text) => Some(vec![text.clone()]),
+        Part::Choice(choices) => {
+            choices.iter().map(|choice| choice.iter().find_map(need)).collect::<Option<Vec<_>>>().map(
+                |groups| groups.concat(),
+            )
+        }
+        Part::Space | Part::Value(_) | Part::List(_) => None,
     }
 }
 
@@ -187,16 +211,18 @@ fn matches(then: Then<'_>, text: &str, at: usize, values: &mut Values) -> Option
         }
         Part::List(name) => {
             let mut items = list(text, at);
-            while items.len() >= 2 {
-                let (_, end) = items[items.len() - 1];
-                let texts = items.iter().map(|(start, end)| text[*start..*end].to_owned());
-                values.push((name.clone(), texts.collect()));
+            let place = values.len();
+            values.push((name.clone(), Vec::new()));
+            while let [_, .., (_, end)] = items[..] {
                 if let Some(end) = matches(rest, text, end, values) {
+                    let texts = items.iter().map(|(start, end)| text[*start..*end].to_owned());
+                    values[place].1 = texts.collect();
                     return Some(end);
                 }
-                values.pop();
+                values.truncate(place + 1);
                 items.pop();
             }
+            values.truncate(place);
             None
         }
         Part::Choice(choices) => choices.iter().find_map(|choice| {
@@ -254,12 +280,26 @@ pub(super) fn value(text: &str, at: usize) -> Option<usize> {
     (!goes_on).then_some(length)
 }
 
+/// Longest list.
+const MOST_ITEMS: usize = 200;
+
+/// Whether a number stands before the comma that a text ends with.
+fn items_before(text: &str) -> bool {
+    let text = text.trim_end_matches([',', '，', '、', ' ']);
+    text.ends_with(|last: char| last.is_ascii_digit())
+}
+
 /// The values of a list that begins at `at`; white space alone may stand between them.
 fn list(text: &str, at: usize) -> Vec<(usize, usize)> {
     const JOINERS: &[&str] = &["and", "&", "和", "与", "跟", "以及", "、", "，", ","];
     let mut items = Vec::new();
     let mut next = at;
-    while let Some(length) = value(text, next) {
+    // A list is tried from its beginning only.
+    let before = text[..at].trim_end();
+    if before.len() < at && before.ends_with([',', '，', '、']) && items_before(before) {
+        return items;
+    }
+    while let Some(length) = value(text, next).filter(|_| items.len() < MOST_ITEMS) {
         let end = next + length;
         items.push((next, end));
         next = end;

@@ -85,6 +85,11 @@ pub(super) fn find_any(text: &str, list: &str) -> Option<(usize, usize)> {
     found.min_by_key(|(start, end)| (*start, usize::MAX - *end))
 }
 
+/// Whether a text occurs anywhere, whatever its case.
+pub(super) fn occurs(text: &str, wanted: &str) -> bool {
+    find_ignoring_case(text.as_bytes(), wanted.as_bytes()).is_some()
+}
+
 fn find_ignoring_case(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     let first = *wanted.first()?;
     let (lower, upper) = (first.to_ascii_lowercase(), first.to_ascii_uppercase());

@@ -499,3 +499,50 @@ fn what_an_earlier_run_found_may_be_spoken_of() {
     };
     assert!(!wanted.arguments.contains("notes"), "{}", wanted.arguments);
 }
+
+/// Words and signs that requests are made of, and some that they are not.
+const PIECES: &[&str] = &[
+    "read", "Which", "file", "lines", "in", "the", "newest", "of", "divided by", "and", ", ", "; ",
+    "“", "”", "\"", "'", "`", "```", "读取", "最大的", "文件", "下", "里", "的", "行数", "除以", "，", "。", "？",
+    "a.md", "docs/", "*.rs", ".rs", "3", "1,200", "4.5%", "十二", "百分之", "(", ")", "+", "*", "-", "run:",
+    "write", "to", "内容：", "把", "写入", "😀", "é", "\u{1}", "\u{e000}", "\n", " ", "mention", "提到", "第", "x",
+    "年", "个月", "贷款", "loan", "of 1000 at 5% over 3 years", "平均", "average of 3, 4", "√", "²", "{", "}",
+];
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig {
+        cases: 120, failure_persistence: None, ..Default::default()
+    })]
+
+    #[test]
+    fn nothing_that_is_said_or_answered_makes_it_fall(
+        pieces in proptest::collection::vec((0..PIECES.len(), proptest::bool::ANY), 0..16),
+        results in proptest::collection::vec("(Failed \\(|Found |Read |\\[|\\PC|\n|[0-9],| {2}|: ){0,12}", 0..4),
+    ) {
+        let mut input = String::new();
+        for (piece, spaced) in pieces {
+            input.push_str(PIECES[piece]);
+            if spaced {
+                input.push(' ');
+            }
+        }
+        let done = results.into_iter().map(|content| Done { tool: "t2".into(), content });
+        let turns = [Turn { input, done: done.collect() }];
+        let tools = tools();
+        proptest::prop_assert_eq!(plan(&turns, &tools), plan(&turns, &tools));
+    }
+}
+
+#[test]
+fn a_request_of_any_size_is_read_soon() {
+    let mut workspace = Workspace::default();
+    for piece in ["1 ", "(", "a.md ", "行", "read ", "3, ", "\"a\" "] {
+        let short = ask(&mut workspace, &piece.repeat(700));
+        let long = ask(&mut workspace, &piece.repeat(100_000));
+        assert!(short.calls.len() <= MOST_CALLS && long.is_given_up, "{piece}");
+    }
+    let text = "line of a text\n".repeat(5_000);
+    let question = format!("Create long.txt with the content: {text}");
+    check(&mut workspace, &question, &["long.txt"], &[]);
+    assert_eq!(workspace.text("long.txt"), text.trim());
+}

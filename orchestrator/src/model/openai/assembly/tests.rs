@@ -315,3 +315,25 @@ fn the_places_of_the_cuts_between_reads_do_not_matter() {
         assert_eq!(assembled.reply.text, "价格 <tool_box> 😀", "reads of {size}");
     }
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig {
+        cases: 120, failure_persistence: None, ..Default::default()
+    })]
+
+    #[test]
+    fn no_bytes_make_it_fall(
+        bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200),
+        lines in proptest::collection::vec(
+            "(data: |\\{\"choices\":\\[\\{\"delta\":\\{\"content\":|\"tool_calls\":\\[|<tool_call>|\\[DONE\\]|[\"{}:,\\[\\]]|\\PC){0,8}(\r|\n|\r\n|\n\n)",
+            0..12,
+        ),
+        size in 1_usize..40,
+    ) {
+        let _ = read_pieces(bytes.chunks(size));
+        let text = lines.concat();
+        let whole = read_pieces(std::iter::once(text.as_bytes())).map(|read| read.reply.text);
+        let cut = read_pieces(text.as_bytes().chunks(size)).map(|read| read.reply.text);
+        proptest::prop_assert_eq!(whole.ok(), cut.ok());
+    }
+}
