@@ -60,10 +60,12 @@ pub(super) struct Masked {
 impl Masked {
     pub(super) fn new(text: &str) -> Self {
         let mut masked = Self { text: String::with_capacity(text.len()), quotes: Vec::new() };
+        // A mark that is closed nowhere behind one place is not looked for again behind the next.
+        let mut unclosed = [false; PAIRS.len()];
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
             let before = masked.text.chars().next_back();
-            let found = quoted(rest, before).filter(|_| masked.quotes.len() < MOST);
+            let found = quoted(rest, before, &mut unclosed).filter(|_| masked.quotes.len() < MOST);
             if let Some((open, inner, length)) = found {
                 let kind = if open.starts_with('`') { Kind::Code } else { Kind::Quoted };
                 let inner = if open == "```" { fenced(inner) } else { inner };
@@ -155,8 +157,14 @@ impl Masked {
 }
 
 /// The quote that a text begins with: its opening mark, its content, its whole length.
-fn quoted(text: &str, before: Option<char>) -> Option<(&'static str, &str, usize)> {
-    let (open, close) = PAIRS.iter().find(|(open, _)| text.starts_with(open))?;
+fn quoted<'a>(
+    text: &'a str,
+    before: Option<char>,
+    unclosed: &mut [bool; PAIRS.len()],
+) -> Option<(&'static str, &'a str, usize)> {
+    let at =
+        PAIRS.iter().position(|(open, _)| text.starts_with(open)).filter(|at| !unclosed[*at])?;
+    let (open, close) = &PAIRS[at];
     let body = &text[open.len()..];
     // An apostrophe is no quote: `what's`, `users' files`.
     let is_apostrophe = *open == "'"
@@ -168,7 +176,9 @@ fn quoted(text: &str, before: Option<char>) -> Option<(&'static str, &str, usize
     let end = ends.into_iter().find(|end| {
         let after = body[end + close.len()..].chars().next();
         *close != "'" || !after.is_some_and(|after| after.is_ascii_alphanumeric())
-    })?;
+    });
+    unclosed[at] = end.is_none();
+    let end = end?;
     let inner = &body[..end];
     let is_one_line = !inner.contains('\n') || *open == "```" || *open == "“" || *open == "「";
     (!inner.is_empty() && is_one_line).then_some((*open, inner, open.len() + end + close.len()))

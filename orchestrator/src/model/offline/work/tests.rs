@@ -536,9 +536,9 @@ proptest::proptest! {
 #[test]
 fn a_request_of_any_size_is_read_soon() {
     let mut workspace = Workspace::default();
-    for piece in ["1 ", "(", "a.md ", "行", "read ", "3, ", "\"a\" "] {
-        let short = ask(&mut workspace, &piece.repeat(700));
-        let long = ask(&mut workspace, &piece.repeat(100_000));
+    for piece in ["1 ", "(", "a.md ", "行", "read ", "3, ", "\"a\" ", "“", "'a", "x: "] {
+        let short = ask(&mut workspace, &piece.repeat(500));
+        let long = ask(&mut workspace, &piece.repeat(5_000));
         assert!(short.calls.len() <= MOST_CALLS && long.is_given_up, "{piece}");
     }
     let text = "line of a text\n".repeat(5_000);
