@@ -10,7 +10,7 @@ pub(crate) mod lock;
 mod role;
 mod restart;
 mod offered;
-mod control;
+pub(crate) mod control;
 mod supervisor;
 mod drain;
 pub(crate) mod join;

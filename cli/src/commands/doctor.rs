@@ -75,7 +75,7 @@ async fn all(here: &Here) -> Vec<Finding> {
     match here.place() {
         Ok(place) => {
             findings.extend(checks::state(&place));
-            findings.push(checks::holder(&place));
+            findings.push(checks::holder(&place).await);
             findings.extend(checks::journal(&place).await);
         }
         Err(error) => findings.push(Finding {

@@ -13,6 +13,8 @@ use super::supervisor::Supervisor;
 impl Supervisor {
     /// Ends all roles and returns when their processes are gone.
     pub(crate) async fn drain(&mut self) {
+        // Before the socket is gone: who finds none must know why.
+        self.lock.note_end();
         self.clients.close();
         if self.roles.is_empty() && self.tasks.is_empty() {
             return;

@@ -19,10 +19,15 @@ use tokio::time::{Instant, sleep, timeout};
 use super::hello::{Answer, BYE, Hello};
 use super::lock::Holder;
 use super::{StackOrder, control, lock};
+use crate::exit::usage;
 use crate::place::Place;
 
 /// How long to wait for a stack that starts, or for the lock of one that ends.
 const LIMIT: Duration = Duration::from_secs(30);
+/// How long a stack that is not ending may be without its control socket: it has just begun.
+const SOCKET_LIMIT: Duration = Duration::from_secs(3);
+/// How long `doctor` waits for a stack's answer.
+const ANSWER_LIMIT: Duration = Duration::from_secs(3);
 /// How long to wait before looking again.
 const PAUSE: Duration = Duration::from_millis(5);
 /// How long the last client waits for the end of the stack.
@@ -51,12 +56,13 @@ enum Try {
 /// When none can be started, or the one that holds the lock does not answer.
 pub(crate) async fn join_or_start(place: &Place, order: &StackOrder) -> anyhow::Result<Joined> {
     let deadline = Instant::now() + LIMIT;
+    let mut absence = Absence::default();
     while Instant::now() < deadline {
         if let Some(link) = connect(place).await {
             if let Try::Ready(joined) = hear(place, link, None).await? {
                 return Ok(*joined);
             }
-        } else if lock::holder(&place.state)? == Holder::Nobody
+        } else if absence.goes_on(place)? == Holder::Nobody
             && let Try::Ready(joined) = start(place, order).await?
         {
             return Ok(*joined);
@@ -72,17 +78,63 @@ pub(crate) async fn join_or_start(place: &Place, order: &StackOrder) -> anyhow::
 /// When the one that holds the lock does not answer.
 pub(crate) async fn join_running(place: &Place) -> anyhow::Result<Option<Joined>> {
     let deadline = Instant::now() + LIMIT;
+    let mut absence = Absence::default();
     while Instant::now() < deadline {
         if let Some(link) = connect(place).await {
             if let Try::Ready(joined) = hear(place, link, None).await? {
                 return Ok(Some(*joined));
             }
-        } else if lock::holder(&place.state)? == Holder::Nobody {
+        } else if absence.goes_on(place)? == Holder::Nobody {
             return Ok(None);
         }
         sleep(PAUSE).await;
     }
     Err(unanswered(place))
+}
+
+/// Whether the stack that holds the lock of `place` answers on its control socket.
+pub(crate) async fn answers(place: &Place) -> bool {
+    let heard = async {
+        let Some(link) = connect(place).await else { return false };
+        let mut answer = String::new();
+        matches!(BufReader::new(link).read_line(&mut answer).await, Ok(length) if length > 0)
+    };
+    timeout(ANSWER_LIMIT, heard).await.unwrap_or(false)
+}
+
+/// The time for which one process has held the lock without a control socket.
+#[derive(Debug, Default)]
+struct Absence {
+    of: Option<(u32, Instant)>,
+}
+
+impl Absence {
+    /// Who holds the lock now that nobody listens on the control socket.
+    ///
+    /// # Errors
+    /// When it is time to give up.
+    fn goes_on(&mut self, place: &Place) -> anyhow::Result<Holder> {
+        let holder = lock::holder(&place.state)?;
+        let Holder::Process(pid) = holder else {
+            self.of = None;
+            return Ok(holder);
+        };
+        let now = Instant::now();
+        let (_, since) = *self.of.get_or_insert((pid, now));
+        match self.of {
+            Some((of, _)) if of != pid => self.of = Some((pid, now)),
+            _ if now.duration_since(since) >= SOCKET_LIMIT => {
+                return Err(usage(format!(
+                    "process {pid} runs a stack on the state folder {} and cannot be reached: its \
+                     control socket {} is gone; end it with `kill {pid}` and try again",
+                    place.state.display(),
+                    place.sockets.join(control::NAME).display()
+                )));
+            }
+            _ => {}
+        }
+        Ok(holder)
+    }
 }
 
 impl Joined {
@@ -198,4 +250,41 @@ fn unanswered(place: &Place) -> anyhow::Error {
          says more",
         place.state.display()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> (tempfile::TempDir, Place) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        (folder, Place { workspace: path.clone(), state: path.clone(), sockets: path })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stack_without_its_socket_is_given_up_soon() {
+        let (_folder, place) = place();
+        let lock = lock::take(&place.state).unwrap().unwrap();
+        let began = Instant::now();
+        let error = join_running(&place).await.unwrap_err();
+        assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+        assert_eq!(crate::exit::of(&error), crate::exit::Exit::Usage);
+        assert!(error.to_string().contains(&format!("kill {}", std::process::id())), "{error}");
+        drop(lock);
+        assert!(join_running(&place).await.unwrap().is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stack_that_is_ending_is_waited_for() {
+        let (_folder, place) = place();
+        let mut lock = lock::take(&place.state).unwrap().unwrap();
+        lock.note_end();
+        let ends = async {
+            sleep(SOCKET_LIMIT * 2).await;
+            drop(lock);
+        };
+        let (joined, ()) = tokio::join!(join_running(&place), ends);
+        assert!(joined.unwrap().is_none());
+    }
 }

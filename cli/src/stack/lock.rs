@@ -14,10 +14,20 @@ use rustix::io::Errno;
 
 /// Name of the lock file in the state folder.
 const NAME: &str = "lock";
+/// What stands behind the process in the file while it ends.
+const ENDING: &str = " ending";
 
 /// The lock, held until this value is dropped or the process ends.
 #[derive(Debug)]
-pub(crate) struct Lock(#[expect(dead_code, reason = "held, never read")] File);
+pub(crate) struct Lock(File);
+
+impl Lock {
+    /// Notes that the holder is ending: it takes no more clients, and who comes now waits for it.
+    pub(crate) fn note_end(&mut self) {
+        // A note that cannot be written costs the one who waits an error, not the lock.
+        let _ = write(&mut self.0, ENDING);
+    }
+}
 
 /// Takes the lock; `None` if another process holds it.
 ///
@@ -27,9 +37,7 @@ pub(crate) fn take(state: &Path) -> io::Result<Option<Lock>> {
     let mut file = open(state)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {
-            file.set_len(0)?;
-            file.rewind()?;
-            writeln!(file, "{}", std::process::id())?;
+            write(&mut file, "")?;
             Ok(Some(Lock(file)))
         }
         Err(Errno::WOULDBLOCK) => Ok(None),
@@ -46,13 +54,15 @@ pub(crate) enum Holder {
     Somebody,
     /// This process.
     Process(u32),
+    /// This process, which is ending.
+    Ending(u32),
 }
 
 impl Holder {
     /// The process, if it is known.
     pub(crate) fn pid(self) -> Option<u32> {
         match self {
-            Self::Process(pid) => Some(pid),
+            Self::Process(pid) | Self::Ending(pid) => Some(pid),
             Self::Nobody | Self::Somebody => None,
         }
     }
@@ -63,7 +73,7 @@ impl fmt::Display for Holder {
         match self {
             Self::Nobody => formatter.write_str("nobody"),
             Self::Somebody => formatter.write_str("a process"),
-            Self::Process(pid) => write!(formatter, "process {pid}"),
+            Self::Process(pid) | Self::Ending(pid) => write!(formatter, "process {pid}"),
         }
     }
 }
@@ -83,10 +93,21 @@ pub(crate) fn holder(state: &Path) -> io::Result<Holder> {
         Err(Errno::WOULDBLOCK) => {
             let mut text = String::new();
             file.read_to_string(&mut text)?;
-            Ok(text.trim().parse().map_or(Holder::Somebody, Holder::Process))
+            let text = text.trim();
+            Ok(match text.strip_suffix(ENDING) {
+                Some(pid) => pid.parse().map_or(Holder::Somebody, Holder::Ending),
+                None => text.parse().map_or(Holder::Somebody, Holder::Process),
+            })
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Names this process as the holder.
+fn write(file: &mut File, state: &str) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    writeln!(file, "{}{state}", std::process::id())
 }
 
 fn open(state: &Path) -> io::Result<File> {
@@ -102,9 +123,11 @@ mod tests {
     fn one_holds_it_and_is_named() {
         let state = tempfile::tempdir().unwrap();
         assert_eq!(holder(state.path()).unwrap(), Holder::Nobody);
-        let lock = take(state.path()).unwrap().unwrap();
+        let mut lock = take(state.path()).unwrap().unwrap();
         assert!(take(state.path()).unwrap().is_none());
         assert_eq!(holder(state.path()).unwrap(), Holder::Process(std::process::id()));
+        lock.note_end();
+        assert_eq!(holder(state.path()).unwrap(), Holder::Ending(std::process::id()));
         drop(lock);
         assert_eq!(holder(state.path()).unwrap(), Holder::Nobody);
         assert!(take(state.path()).unwrap().is_some());

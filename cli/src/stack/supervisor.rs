@@ -83,7 +83,7 @@ pub(crate) struct Supervisor {
     withheld: BTreeSet<RoleName>,
     restarts: Restarts,
     due: BTreeMap<RoleName, Instant>,
-    _lock: Lock,
+    pub(super) lock: Lock,
 }
 
 /// What a turn of the loop came to.
@@ -122,7 +122,7 @@ impl Supervisor {
             withheld: BTreeSet::new(),
             restarts: Restarts::default(),
             due: BTreeMap::new(),
-            _lock: plan.lock,
+            lock: plan.lock,
         };
         if let Some(client) = plan.first_client {
             stack.clients.add(client);

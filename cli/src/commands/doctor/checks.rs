@@ -9,6 +9,8 @@ use callboard_orchestrator::journal::sqlite::SqliteJournal;
 use super::{Finding, Level};
 use crate::commands::here::Here;
 use crate::place::Place;
+use crate::stack::control;
+use crate::stack::join;
 use crate::stack::lock::{self, Holder};
 
 /// File systems over a network, by the magic number that `statfs` gives: their locks do not hold
@@ -106,8 +108,8 @@ pub(super) fn tokens(here: &Here) -> Vec<Finding> {
     findings
 }
 
-/// Who holds the state folder.
-pub(super) fn holder(place: &Place) -> Finding {
+/// Who holds the state folder, and whether it can be reached.
+pub(super) async fn holder(place: &Place) -> Finding {
     const CHECK: &str = "lock";
     match lock::holder(&place.state) {
         Ok(Holder::Nobody) => fine(CHECK, "no stack runs on this state folder"),
@@ -116,7 +118,20 @@ pub(super) fn holder(place: &Place) -> Finding {
                 CHECK,
                 format!("{holder} holds the state folder and is stopped: kill -CONT or end it"),
             ),
-            Some(_) | None => fine(CHECK, format!("{holder} runs a stack on this state folder")),
+            _ if matches!(holder, Holder::Ending(_)) => {
+                fine(CHECK, format!("{holder} is ending its stack on this state folder"))
+            }
+            _ if join::answers(place).await => {
+                fine(CHECK, format!("{holder} runs a stack on this state folder"))
+            }
+            _ => problem(
+                CHECK,
+                format!(
+                    "{holder} runs a stack on this state folder and does not answer on {}: end it{}",
+                    place.sockets.join(control::NAME).display(),
+                    holder.pid().map_or(String::new(), |pid| format!(" with `kill {pid}`"))
+                ),
+            ),
         },
         Err(error) => problem(CHECK, format!("the lock cannot be read: {error}")),
     }
@@ -191,13 +206,17 @@ mod tests {
         assert!(found.message.contains("chmod 700"), "{}", found.message);
     }
 
-    #[test]
-    fn the_holder_of_the_lock_is_named() {
+    #[tokio::test]
+    async fn the_holder_of_the_lock_is_named_and_must_answer() {
         let (_folder, place) = place();
-        assert!(holder(&place).message.starts_with("no stack"));
-        let _lock = lock::take(&place.state).unwrap().unwrap();
-        let message = holder(&place).message;
-        assert!(message.contains(&std::process::id().to_string()), "{message}");
+        assert!(holder(&place).await.message.starts_with("no stack"));
+        let mut lock = lock::take(&place.state).unwrap().unwrap();
+        let found = holder(&place).await;
+        assert_eq!(found.level, Level::Problem);
+        let kill = format!("`kill {}`", std::process::id());
+        assert!(found.message.contains(&kill), "{}", found.message);
+        lock.note_end();
+        assert_eq!(holder(&place).await.level, Level::Fine);
     }
 
     #[tokio::test]
