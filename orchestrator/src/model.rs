@@ -161,8 +161,8 @@ impl Models {
         self.config.temperature
     }
 
-    /// Looks whether Ollama answers, for `auto` in [`Self::resolve`]; quick, and remembered for
-    /// ten seconds. Not needed where a provider is configured, and skipped there.
+    /// Looks whether Ollama answers, for `auto` in [`Self::resolve`]; quick, at most every ten
+    /// seconds. Not needed where a provider is configured, and skipped there.
     pub async fn probe(&self) {
         self.auto.look(&self.ollama).await;
     }

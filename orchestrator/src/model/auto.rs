@@ -13,7 +13,7 @@ use super::{
     openai::Endpoint,
 };
 
-/// How long a look for Ollama is believed.
+/// How long nobody looks again.
 const SEEN_FOR: Duration = Duration::from_secs(10);
 
 /// The choice, and what it depends on.
@@ -49,7 +49,7 @@ impl Auto {
     /// Looks for Ollama if the answer would matter and is not known.
     pub(super) async fn look(&self, ollama: &Endpoint) {
         let Some(limit) = self.limit.filter(|_| self.configured.is_none()) else { return };
-        if self.fresh().is_some() {
+        if self.last().is_some_and(|seen| seen.at.elapsed() < SEEN_FOR) {
             return;
         }
         let model = ollama.first_model(limit).await;
@@ -62,15 +62,14 @@ impl Auto {
         if let Some(model) = &self.configured {
             return Name::OpenAi(model).to_string();
         }
-        match self.fresh().and_then(|seen| seen.model) {
+        match self.last().and_then(|seen| seen.model) {
             Some(model) => Name::Ollama(&model).to_string(),
             None => Name::Offline.to_string(),
         }
     }
 
-    /// The last look, if it is not too old.
-    fn fresh(&self) -> Option<Seen> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.clone().filter(|seen| seen.at.elapsed() < SEEN_FOR)
+    /// The last look, however old: whoever wants a newer one looks again.
+    fn last(&self) -> Option<Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
