@@ -80,6 +80,10 @@ pub(crate) fn answer(ended: &Ended, limit: Duration) -> Result<Output, Failure> 
             tracing::warn!(why, "command refused by its launcher");
             Err(Failure::unavailable(format!("Nothing was started: {why}.")))
         }
+        Cause::Gone(path) => Err(Failure::unavailable(format!(
+            "Nothing was started: `{path}`, which must be kept from the command, is being moved \
+             around. Try again when nothing else changes the workspace."
+        ))),
         Cause::Lost => Err(Failure::internal(so_far(
             ended,
             "The command's launcher ended without a word; every process that it had started was \

@@ -56,6 +56,8 @@ pub(crate) enum Cause {
     Signal(i32),
     /// Nothing was started.
     Refused(String),
+    /// Nothing was started: this path was moved away while the walls were built.
+    Gone(String),
     /// It took more than it may of something.
     Overrun(String),
     /// Its time was up.
@@ -155,6 +157,7 @@ fn told(report: &[u8]) -> Cause {
         Some(Report::Exit(code)) => Cause::Exit(code),
         Some(Report::Signal(signal)) => Cause::Signal(signal),
         Some(Report::Refused(why)) => Cause::Refused(why),
+        Some(Report::Gone(path)) => Cause::Gone(path),
         Some(Report::Overrun(what)) => Cause::Overrun(what),
         None => Cause::Lost,
     }

@@ -59,6 +59,9 @@ pub(crate) enum LaunchError {
          itself where there are no namespaces"
     )]
     TooMany(usize),
+    /// Something that was to be hidden or kept is not where it was.
+    #[error("{0} was moved away")]
+    Gone(String),
     /// A stage was refused by the one after it.
     #[error("{0}")]
     Refused(String),
@@ -100,9 +103,22 @@ fn control() -> Result<UnixStream, LaunchError> {
     Ok(UnixStream::from(control.during("taking the control socket")?))
 }
 
+impl From<LaunchError> for Report {
+    fn from(error: LaunchError) -> Self {
+        match error {
+            LaunchError::Gone(path) => Self::Gone(path),
+            LaunchError::Step { .. }
+            | LaunchError::Landlock(_)
+            | LaunchError::Seccomp(_)
+            | LaunchError::TooMany(_)
+            | LaunchError::Refused(_) => Self::Refused(error.to_string()),
+        }
+    }
+}
+
 /// Tells the stage before how it ended.
 fn tell(result: Result<Report, LaunchError>) -> ExitCode {
-    let report = result.unwrap_or_else(|error| Report::Refused(error.to_string()));
+    let report = result.unwrap_or_else(Report::from);
     match control().map(|mut control| report.send(&mut control)) {
         Ok(Ok(())) => ExitCode::SUCCESS,
         // Nobody is there to be told.

@@ -1,13 +1,15 @@
 //! The shell service: `run_command`, which runs what a person agreed to behind walls that the
 //! kernel holds: no network, no file but the workspace's, none that is sensitive.
 //!
-//! One file for each question: may it run (`run_command.rs`, `preview.rs`), what can it reach
-//! (`reach.rs`), how does it run and end (`command.rs`, `output.rs`, `answer.rs`), how do the walls
+//! One file for each question: may it run (`run_command.rs`, `preview.rs`), when (`turns.rs`), what can it
+//! reach and what does it leave (`reach.rs`, `later.rs`), how does it run and end (`command.rs`, `output.rs`, `answer.rs`), how do the walls
 //! stand (`launch.rs` and its folder) and do they (`probe.rs`). Next: `run_command.rs`.
 
 mod run_command;
 mod preview;
+mod turns;
 mod reach;
+mod later;
 mod command;
 mod output;
 mod answer;
@@ -61,7 +63,8 @@ pub fn service_with(config: &Config) -> Service {
     match isolation {
         Some(isolation) => {
             let program = config.launcher.clone();
-            service.tool(run_command::RunCommand { program, isolation })
+            let turns = turns::Turns::default();
+            service.tool(run_command::RunCommand { program, isolation, turns })
         }
         None => service,
     }

@@ -100,6 +100,8 @@ pub(crate) enum Report {
     Signal(i32),
     /// Nothing was started; says why.
     Refused(String),
+    /// Nothing was started: this path of the plan is not there any more.
+    Gone(String),
     /// It took more than it may and was killed; says of what.
     Overrun(String),
 }

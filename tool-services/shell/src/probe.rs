@@ -83,7 +83,7 @@ fn attempt(program: &Path, isolation: Isolation) -> Result<(), String> {
     let (report, said) = run(program, &plan).map_err(|error| format!("the launcher: {error}"))?;
     match report {
         Some(Report::Exit(0)) if said.trim().is_empty() => Ok(()),
-        Some(Report::Refused(why)) => Err(why),
+        Some(Report::Refused(why) | Report::Gone(why)) => Err(why),
         Some(Report::Exit(_) | Report::Signal(_) | Report::Overrun(_)) | None => {
             let said = said.lines().collect::<Vec<_>>().join(", ");
             Err(if said.is_empty() { "the launcher died".to_owned() } else { said })

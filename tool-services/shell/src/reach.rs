@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use callboard_files::beneath::{Root, WallError};
 use callboard_files::meta::Kind;
@@ -18,6 +18,7 @@ use callboard_tool::Failure;
 use rustix::fs::{Dir, Mode, mkdirat};
 use tokio_util::sync::CancellationToken;
 
+use crate::later::{Later, runs_later};
 use crate::mounts;
 use crate::plan::{Act, Isolation, Plan};
 
@@ -27,12 +28,17 @@ const MACHINE: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// Paths that are masked one by one, at most.
 const HIDDEN: usize = 10_000;
 
+/// Characters of a path in a sentence.
+const NAME: usize = 200;
+
 /// A plan, and whose the workspace is where that must be known.
 #[derive(Debug)]
 pub(crate) struct Reach {
     pub(crate) plan: Plan,
     /// Whom the command must become: the workspace's owner, if this service is root and it is not.
     pub(crate) owner: Option<(u32, u32)>,
+    /// What would run later, before the command.
+    pub(crate) later: Later,
 }
 
 /// A command that may be run.
@@ -42,15 +48,12 @@ pub(crate) struct Checked {
     /// Folder to work in, links resolved.
     pub(crate) cwd: RelativePath,
     pub(crate) is_writable: bool,
+    /// Seconds that it may take.
+    pub(crate) seconds: u32,
 }
 
-/// Looks through the workspace behind `walls`. Blocks.
-pub(crate) fn reach(
-    walls: &Walls,
-    folder: &Path,
-    checked: &Checked,
-    isolation: Isolation,
-) -> Result<Reach, Failure> {
+/// Where a workspace is, links resolved. Blocks.
+pub(crate) fn place(folder: &Path) -> Result<PathBuf, Failure> {
     let workspace = folder
         .canonicalize()
         .map_err(|error| Failure::unavailable(format!("The workspace cannot be used: {error}.")))?;
@@ -60,12 +63,30 @@ pub(crate) fn reach(
             workspace.display()
         )));
     }
-    let found = hidden(walls.root(), &workspace, walls.stop());
-    let hidden = found.map_err(|error| {
+    Ok(workspace)
+}
+
+/// Looks through the workspace behind `walls`, which is at `workspace`. Blocks.
+pub(crate) fn reach(
+    walls: &Walls,
+    workspace: &Path,
+    checked: &Checked,
+    isolation: Isolation,
+) -> Result<Reach, Failure> {
+    let failed = |error: WallError| {
         Failure::unavailable(format!(
             "Nothing was started: the workspace's sensitive files cannot be found: {error}."
         ))
-    })?;
+    };
+    let found = look(walls.root(), workspace, walls.stop()).map_err(failed)?;
+    if let Some(path) = &found.unseen {
+        return Err(Failure::unavailable(format!(
+            "Nothing was started: `{}` in the workspace cannot be looked into, so it may hold \
+             sensitive files. A person can make it readable or move it out of the workspace.",
+            start(path)
+        )));
+    }
+    let Found { hidden, later, .. } = found;
     if hidden.len() > HIDDEN {
         return Err(Failure::blocked(format!(
             "The workspace holds more than {HIDDEN} sensitive files; no command runs there."
@@ -73,7 +94,7 @@ pub(crate) fn reach(
     }
     let protected = protected(walls.root(), isolation, checked.is_writable);
     let scratch = if workspace == Path::new("/tmp") { "/var/tmp" } else { "/tmp" };
-    let owner = owner(&workspace);
+    let owner = owner(workspace);
     Ok(Reach {
         plan: Plan {
             act: Act::Run(checked.command.clone()),
@@ -88,28 +109,76 @@ pub(crate) fn reach(
             cpu_seconds: 0,
         },
         owner,
+        later,
     })
 }
 
-/// Sensitive files, sockets that somebody listens on, and other file systems, whose files nobody
-/// looked through.
-fn hidden(
-    root: &Root,
-    workspace: &Path,
-    stop: &CancellationToken,
-) -> Result<Vec<OsString>, WallError> {
-    let mut paths = sensitive::find(root, stop)?.paths;
-    let walk = Walk { root, start: RelativePath::root(), ignoring: Ignoring::Nothing, stop };
-    let (sockets, _) = walk.run(Vec::new, |sockets: &mut Vec<RelativePath>, entry| {
-        if entry.kind == Kind::Socket {
-            sockets.push(entry.path());
-        }
-        ControlFlow::Continue(())
-    })?;
-    paths.extend(sockets.into_iter().flatten());
-    let mut hidden: Vec<_> = paths.iter().map(|path| path.as_path().into()).collect();
+/// What there is in a workspace.
+#[derive(Debug, Default)]
+struct Found {
+    /// Sensitive files, sockets that somebody listens on, and other file systems, whose files
+    /// nobody looked through.
+    hidden: Vec<OsString>,
+    /// What runs later.
+    later: Later,
+    /// Something that could not be looked at.
+    unseen: Option<RelativePath>,
+}
+
+fn look(root: &Root, workspace: &Path, stop: &CancellationToken) -> Result<Found, WallError> {
+    let sensitive = sensitive::find(root, stop)?;
+    let (sockets, later, unseen) = others(root, stop)?;
+    let paths = sensitive.paths.iter().chain(&sockets);
+    let mut hidden: Vec<_> = paths.map(|path| path.as_path().into()).collect();
     hidden.extend(mounts::below(Path::new("/proc/self/mountinfo"), workspace));
-    Ok(hidden)
+    Ok(Found { hidden, later, unseen: sensitive.unseen.or(unseen) })
+}
+
+/// What would run later now.
+///
+/// # Errors
+/// It could not be looked for.
+pub(crate) fn later(root: &Root, stop: &CancellationToken) -> Result<Later, WallError> {
+    others(root, stop).map(|(_, later, _)| later)
+}
+
+type Others = (Vec<RelativePath>, Later, Option<RelativePath>);
+
+/// Sockets, and what runs later.
+fn others(root: &Root, stop: &CancellationToken) -> Result<Others, WallError> {
+    let walk = Walk { root, start: RelativePath::root(), ignoring: Ignoring::Nothing, stop };
+    let (parts, unseen) = walk.run(
+        || (Vec::new(), Later::default()),
+        |(sockets, later), entry| {
+            match entry.kind {
+                Kind::Socket => sockets.push(entry.path()),
+                Kind::File | Kind::Link => {
+                    let path = entry.path();
+                    // One that is gone by now does not run.
+                    if let Some(meta) = runs_later(&path).then(|| entry.meta().ok()).flatten() {
+                        later.add(path, meta);
+                    }
+                }
+                Kind::Folder | Kind::Pipe | Kind::Device | Kind::Unknown => {}
+            }
+            ControlFlow::Continue(())
+        },
+    )?;
+    let (mut sockets, mut later) = (Vec::new(), Later::default());
+    for (some, others) in parts {
+        sockets.extend(some);
+        later.append(others);
+    }
+    Ok((sockets, later, unseen.closed))
+}
+
+/// As much of a path as fits into a sentence.
+fn start(path: &RelativePath) -> String {
+    let shown = path.to_string();
+    match shown.char_indices().nth(NAME) {
+        Some((end, _)) => format!("{}...", &shown[..end]),
+        None => shown,
+    }
 }
 
 #[derive(Debug, Default)]
@@ -187,9 +256,12 @@ mod tests {
         std::fs::write(path.join("plain.txt"), "x").unwrap();
         std::fs::hard_link(path.join("a/b/.env"), path.join("notes.txt")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(path.join("s.sock")).unwrap();
+        std::fs::create_dir(path.join(".git")).unwrap();
+        let _in_git = std::os::unix::net::UnixListener::bind(path.join(".git/s")).unwrap();
         let root = Root::open(path).unwrap();
-        let hidden = hidden(&root, path, &CancellationToken::new()).unwrap();
-        assert_eq!(names(&hidden), ["a/b/.env", "notes.txt", "s.sock"]);
+        let found = look(&root, path, &CancellationToken::new()).unwrap();
+        assert_eq!(names(&found.hidden), [".git/s", "a/b/.env", "notes.txt", "s.sock"]);
+        assert_eq!(found.unseen, None);
     }
 
     #[test]

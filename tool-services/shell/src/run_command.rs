@@ -3,7 +3,7 @@
 //! A call is checked once, when it is judged; what was judged is what runs. Next: `preview.rs`,
 //! what the person sees.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,13 +12,16 @@ use callboard_files::workspace;
 use callboard_tool::{About, Call, Cost, Effect, Example, Failure, Output, Tool, Verdict};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::time::{sleep, timeout};
 
 use crate::answer::{Answer, answer};
-use crate::command;
+use crate::command::{self, Cause, Ended};
+use crate::later::Later;
 use crate::launch::Orders;
 use crate::plan::Isolation;
 use crate::preview::preview;
-use crate::reach::{Checked, reach};
+use crate::reach::{Checked, later, place, reach};
+use crate::turns::Turns;
 
 /// Longest command.
 const COMMAND: usize = 16 * 1024;
@@ -30,6 +33,9 @@ const MAX_TIMEOUT: u32 = 600;
 /// What the end of a command may take of the call's time, so that the answer is ours.
 const RESERVE: Duration = Duration::from_secs(1);
 
+/// How often walls are built anew because something was moved away meanwhile, with the first time.
+const LOOKS: u32 = 5;
+
 /// The tool.
 #[derive(Debug)]
 pub(crate) struct RunCommand {
@@ -37,6 +43,8 @@ pub(crate) struct RunCommand {
     pub(crate) program: PathBuf,
     /// How walls are made on this machine.
     pub(crate) isolation: Isolation,
+    /// Whose turn it is in which workspace.
+    pub(crate) turns: Turns,
 }
 
 /// A command to run.
@@ -91,7 +99,7 @@ impl Tool for RunCommand {
         let verdict = match &checks {
             Ok(checked) => Verdict::Ask {
                 reason: "It runs a program in the workspace.".to_owned(),
-                preview: preview(&checked.command, &checked.cwd, checked.is_writable),
+                preview: preview(checked),
                 irreversible: false,
             },
             // The call itself tells what is wrong; it starts nothing.
@@ -101,26 +109,91 @@ impl Tool for RunCommand {
         verdict
     }
 
-    async fn invoke(&self, args: Args, call: &Call) -> Result<Output, Failure> {
+    async fn invoke(&self, _: Args, call: &Call) -> Result<Output, Failure> {
         let checks = call.held::<Checks>().map(Arc::unwrap_or_clone);
         // What was not judged is not run.
         let checked = checks.unwrap_or_else(|| {
             Err(Failure::internal("The command was not judged; nothing was started."))
         })?;
-        let wanted = Duration::from_secs(args.timeout_s.unwrap_or(TIMEOUT).into());
-        let limit = wanted.min(call.remaining().saturating_sub(RESERVE));
-        let isolation = self.isolation;
         let folder = call.workspace().map(|workspace| workspace.path.clone()).unwrap_or_default();
+        let place = workspace::within(call, move |_| place(&folder)).await?;
+        let waiting = call.remaining().saturating_sub(RESERVE);
+        let _turn = tokio::select! {
+            turn = self.turns.take(&place) => turn,
+            () = call.cancellation().cancelled() => {
+                return Err(Failure::cancelled("Cancelled before anything was started."));
+            }
+            () = sleep(waiting) => {
+                return Err(Failure::unavailable(
+                    "Nothing was started: another command was running in the workspace all the \
+                     time. Commands run there one after the other.",
+                ));
+            }
+        };
+        let mut looks = 1;
+        loop {
+            let (ended, limit, later) = self.run(&checked, &place, call).await?;
+            if matches!(ended.cause, Cause::Gone(_)) && looks < LOOKS {
+                looks += 1;
+                continue;
+            }
+            let outcome = answer(&ended, limit);
+            let has_run = !matches!(ended.cause, Cause::Gone(_) | Cause::Refused(_));
+            if !checked.is_writable || !has_run {
+                return outcome;
+            }
+            return warn(outcome, left_behind(call, later).await);
+        }
+    }
+}
+
+impl RunCommand {
+    /// Looks through the workspace and runs the command in what was found.
+    async fn run(
+        &self,
+        checked: &Checked,
+        place: &Path,
+        call: &Call,
+    ) -> Result<(Ended, Duration, Later), Failure> {
+        let (judged, at, isolation) = (checked.clone(), place.to_owned(), self.isolation);
         let mut reach =
-            workspace::within(call, move |walls| reach(walls, &folder, &checked, isolation))
-                .await?;
+            workspace::within(call, move |walls| reach(walls, &at, &judged, isolation)).await?;
+        let wanted = Duration::from_secs(checked.seconds.into());
+        let limit = wanted.min(call.remaining().saturating_sub(RESERVE));
         reach.plan.cpu_seconds = limit.as_secs() + 1;
         let orders = Orders { isolation, owner: reach.owner };
         let ended = command::run(&self.program, orders, &reach.plan, (limit, call)).await;
         let ended = ended.map_err(|error| {
             Failure::unavailable(format!("Nothing was started: the launcher failed: {error}."))
         })?;
-        answer(&ended, limit)
+        Ok((ended, limit, reach.later))
+    }
+}
+
+/// A warning of what the command left behind to run later.
+async fn left_behind(call: &Call, before: Later) -> Option<String> {
+    let now = workspace::within(call, |walls| {
+        later(walls.root(), walls.stop())
+            .map_err(|error| Failure::unavailable(format!("not looked through: {error}")))
+    });
+    match timeout(call.remaining().saturating_sub(RESERVE / 4), now).await {
+        Ok(Ok(now)) => now.warning(&before),
+        Ok(Err(_)) | Err(_) => Some(
+            "It was not found out whether the command left hooks or settings of git that run \
+             later."
+                .to_owned(),
+        ),
+    }
+}
+
+fn warn(outcome: Result<Output, Failure>, warning: Option<String>) -> Result<Output, Failure> {
+    let Some(warning) = warning else { return outcome };
+    match outcome {
+        Ok(output) => Ok(output.diagnostic(warning)),
+        Err(mut failure) => {
+            failure.message = format!("{}\n{warning}", failure.message);
+            Err(failure)
+        }
     }
 }
 
@@ -153,5 +226,6 @@ async fn check(args: &Args, call: &Call) -> Checks {
         command: args.command.clone(),
         cwd: cwd.await?,
         is_writable: !call.denies(Effect::Write),
+        seconds: args.timeout_s.unwrap_or(TIMEOUT),
     })
 }

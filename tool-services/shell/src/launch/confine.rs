@@ -6,7 +6,6 @@
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -15,7 +14,7 @@ use rustix::fs::Mode;
 use rustix::process::umask;
 use rustix::stdio::dup2_stdin;
 
-use crate::plan::{Act, Plan};
+use crate::plan::{Act, Plan, Report};
 
 use super::{During as _, LaunchError, acts, control, grants, rights, syscalls};
 
@@ -26,7 +25,7 @@ pub(super) fn main() -> ExitCode {
     let Ok(mut control) = control() else { return ExitCode::FAILURE };
     let plan = match Plan::receive(&mut control).during("reading the plan") {
         Ok(plan) => plan,
-        Err(error) => return refuse(control, &error),
+        Err(error) => return refuse(control, error),
     };
     let done = confine(&plan).and_then(|()| match &plan.act {
         Act::Run(command) => become_shell(command, &plan.scratch).map(|never| match never {}),
@@ -34,13 +33,13 @@ pub(super) fn main() -> ExitCode {
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => refuse(control, &error),
+        Err(error) => refuse(control, error),
     }
 }
 
-fn refuse(mut control: std::os::unix::net::UnixStream, error: &LaunchError) -> ExitCode {
+fn refuse(mut control: std::os::unix::net::UnixStream, error: LaunchError) -> ExitCode {
     // Without a listener there is nobody to be told.
-    let _ = control.write_all(error.to_string().as_bytes());
+    let _ = Report::from(error).send(&mut control);
     ExitCode::FAILURE
 }
 

@@ -19,6 +19,7 @@ use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2
 
 use crate::plan::{Isolation, Plan};
 
+use super::masks::find;
 use super::view::{DEVICES, ETC, SYSTEM};
 use super::{During as _, LaunchError};
 
@@ -125,7 +126,10 @@ impl Grants {
         let around = Around { hidden: paths(&plan.hidden), kept: paths(&plan.kept), access };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = open(Path::new(&plan.workspace), flags, Mode::empty());
-        self.folder(&root.during("opening the workspace")?, Path::new(""), &around)
+        let root = root.during("opening the workspace")?;
+        self.folder(&root, Path::new(""), &around)?;
+        // What was moved meanwhile may have been granted under its new name.
+        plan.hidden.iter().chain(&plan.kept).try_for_each(|path| find(root.as_fd(), path).map(drop))
     }
 
     fn folder(

@@ -6,7 +6,8 @@
 
 use std::ffi::OsStr;
 use std::fs::{File, Permissions, create_dir, set_permissions};
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +20,9 @@ use crate::plan::Plan;
 use super::view::{NEW, bind, read_only};
 use super::{During as _, LaunchError};
 
+/// The kernel takes paths of less than 4,096 bytes; longer ones are opened piece by piece.
+const PIECE: usize = 4_000;
+
 /// An empty file and an empty folder, both unreadable.
 const NO_FILE: &str = "/no-file";
 const NO_FOLDER: &str = "/no-folder";
@@ -29,37 +33,47 @@ pub(super) fn put(plan: &Plan, workspace: &Path) -> Result<(), LaunchError> {
     let root = open(workspace, here, Mode::empty()).during("opening the workspace")?;
     // From the outside in: a mount over a folder covers those laid inside of it before.
     for path in &plan.pinned {
-        if let Some(target) = find(root.as_fd(), path)? {
-            lay(&target, &target, path)?;
-        }
+        let target = find(root.as_fd(), path)?;
+        lay(&target, &target, path)?;
     }
     for path in &plan.kept {
-        if let Some(target) = find(root.as_fd(), path)? {
-            keep(&target, path)?;
-        }
+        keep(&find(root.as_fd(), path)?, path)?;
     }
     if plan.hidden.is_empty() {
         return Ok(());
     }
     let covers = make_covers()?;
     for path in &plan.hidden {
-        if let Some(target) = find(root.as_fd(), path)? {
-            hide(&target, &covers, path)?;
-        }
+        hide(&find(root.as_fd(), path)?, &covers, path)?;
     }
     Ok(())
 }
 
-/// What a path names, without following a link; nothing if it went away.
-fn find(root: BorrowedFd<'_>, path: &OsStr) -> Result<Option<OwnedFd>, LaunchError> {
+/// What a path of any length names, without following a link.
+pub(super) fn find(root: BorrowedFd<'_>, path: &OsStr) -> Result<OwnedFd, LaunchError> {
+    let mut rest = path.as_bytes();
+    let mut above: Option<OwnedFd> = None;
+    loop {
+        let here = above.as_ref().map_or(root, AsFd::as_fd);
+        let end = rest.get(..PIECE).and_then(|piece| piece.iter().rposition(|byte| *byte == b'/'));
+        let Some(end) = end else { return step(here, rest, path) };
+        above = Some(step(here, &rest[..end], path)?);
+        rest = &rest[end + 1..];
+    }
+}
+
+fn step(folder: BorrowedFd<'_>, name: &[u8], path: &OsStr) -> Result<OwnedFd, LaunchError> {
     let walls = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     for _ in 0..32 {
-        match openat2(root, path, flags, Mode::empty(), walls) {
+        match openat2(folder, name, flags, Mode::empty(), walls) {
             // Names are being moved around.
             Err(Errno::AGAIN) => {}
-            Err(Errno::NOENT) => return Ok(None),
-            found => return found.map(Some).during(says(path)),
+            // What it was may now be somewhere else, with no mask over it.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
+                return Err(LaunchError::Gone(Path::new(path).display().to_string()));
+            }
+            found => return found.during(says(path)),
         }
     }
     Err(Errno::AGAIN).during(says(path))

@@ -55,10 +55,17 @@ fn start(plan: &Plan) -> Result<Pid, LaunchError> {
     let pid = pid.ok_or_else(|| LaunchError::Refused("a process without a number".to_owned()))?;
     let frame = plan.encode().during("passing on the plan")?;
     std::io::Write::write_all(&mut ours, &frame).during("passing on the plan")?;
-    let mut refusal = String::new();
+    let mut refusal = Vec::new();
     // Its end closes when it becomes the shell.
-    ours.read_to_string(&mut refusal).during("hearing from the last stage")?;
-    if refusal.is_empty() { Ok(pid) } else { Err(LaunchError::Refused(refusal)) }
+    ours.read_to_end(&mut refusal).during("hearing from the last stage")?;
+    if refusal.is_empty() {
+        return Ok(pid);
+    }
+    Err(match Report::parse(&refusal) {
+        Some(Report::Gone(path)) => LaunchError::Gone(path),
+        Some(Report::Refused(why)) => LaunchError::Refused(why),
+        _ => LaunchError::Refused("the last stage ended in the middle of a word".to_owned()),
+    })
 }
 
 fn watch(command: Pid, control: &UnixStream, census: Census) -> Result<Report, LaunchError> {

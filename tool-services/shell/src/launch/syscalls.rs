@@ -169,6 +169,39 @@ const NAMESPACES: [i32; 8] = [
 /// `ioctl`s that type into a terminal or change how it is read.
 const TERMINAL: [u64; 3] = [0x5412, 0x541c, 0x5423]; // TIOCSTI, TIOCLINUX, TIOCSETD
 
+/// Calls whose arguments lie in memory, where no rule sees them. Without them programs use `clone`
+/// and `openat`.
+const IN_MEMORY: [i64; 2] = [libc::SYS_clone3, libc::SYS_openat2];
+
+/// Gives a file the rights of its owner or group when somebody runs it: on the machine, not only
+/// behind the walls.
+const SET_ID: [u64; 2] = [0o4000, 0o2000];
+
+/// Calls that set a mode, and which argument it is.
+const MODES: [(i64, u8); 4] = [
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (libc::SYS_fchmodat2, 2),
+    (libc::SYS_mknodat, 2),
+];
+
+/// Calls whose argument after their flags, these, is the mode of the file that they make.
+const OPENS: [(i64, u8); 1] = [(libc::SYS_openat, 2)];
+
+#[cfg(target_arch = "x86_64")]
+const MODES_HERE: [(i64, u8); 3] =
+    [(libc::SYS_chmod, 1), (libc::SYS_creat, 1), (libc::SYS_mknod, 1)];
+#[cfg(target_arch = "x86_64")]
+const OPENS_HERE: [(i64, u8); 1] = [(libc::SYS_open, 1)];
+#[cfg(not(target_arch = "x86_64"))]
+const MODES_HERE: [(i64, u8); 0] = [];
+#[cfg(not(target_arch = "x86_64"))]
+const OPENS_HERE: [(i64, u8); 0] = [];
+
+/// Flags with which a file is made: `O_CREAT`, and `O_TMPFILE` without its `O_DIRECTORY`. Without
+/// them the mode means nothing and may be anything.
+const MAKES: [u64; 2] = [0o100, 0o20_000_000];
+
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Denies them from now on.
@@ -176,8 +209,7 @@ pub(super) fn restrict(isolation: Isolation) -> Result<(), LaunchError> {
     let failed = |error: BackendError| LaunchError::Seccomp(error.to_string());
     for (rules, error) in [
         (denied(isolation).map_err(failed)?, libc::EPERM),
-        // Its arguments lie in memory; without it the C library uses `clone`.
-        (BTreeMap::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS),
+        (BTreeMap::from(IN_MEMORY.map(|call| (call, Vec::new()))), libc::ENOSYS),
         (sockets(isolation).map_err(failed)?, libc::EAFNOSUPPORT),
     ] {
         let program = compile(rules, error).map_err(failed)?;
@@ -208,8 +240,24 @@ fn denied(isolation: Isolation) -> Result<Rules, BackendError> {
     rules.insert(libc::SYS_execveat, vec![nameless]);
     // A program may ask which system it runs on, not change it.
     rules.insert(libc::SYS_personality, vec![is_not(0, 0xffff_ffff)?]);
+    rules.extend(set_id()?);
     if isolation == Isolation::Landlock {
         rules.extend(bare()?);
+    }
+    Ok(rules)
+}
+
+fn set_id() -> Result<Rules, BackendError> {
+    let mut rules = Rules::new();
+    for (call, mode) in MODES.into_iter().chain(MODES_HERE) {
+        rules.insert(call, SET_ID.map(|bit| has(mode, bit)).into_iter().collect::<Result<_, _>>()?);
+    }
+    for (call, flags) in OPENS.into_iter().chain(OPENS_HERE) {
+        let mut denied = Vec::new();
+        for (flag, bit) in MAKES.into_iter().flat_map(|flag| SET_ID.map(|bit| (flag, bit))) {
+            denied.push(SeccompRule::new(vec![masked(flags, flag)?, masked(flags + 1, bit)?])?);
+        }
+        rules.insert(call, denied);
     }
     Ok(rules)
 }
@@ -264,6 +312,11 @@ fn is_not(argument: u8, value: u64) -> Result<SeccompRule, BackendError> {
 
 fn has(argument: u8, bits: u64) -> Result<SeccompRule, BackendError> {
     rule(argument, SeccompCmpOp::MaskedEq(bits), bits)
+}
+
+fn masked(argument: u8, bits: u64) -> Result<SeccompCondition, BackendError> {
+    let compare = SeccompCmpOp::MaskedEq(bits);
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, compare, bits)
 }
 
 /// The kernel takes these arguments as 32 bits, whatever stands above them.

@@ -18,10 +18,11 @@ async fn every_command_asks_and_shows_itself() {
     let place = Place::new().await;
     std::fs::create_dir(place.ws("sub")).unwrap();
     for command in ["uname -s", "true", "rm -rf ./build", "cat .env", "ls\nls"] {
-        assert_eq!(ask(&place, json!({ "command": command })).await.preview, command);
+        let preview = ask(&place, json!({ "command": command })).await.preview;
+        assert_eq!(preview, format!("For at most 60 s, in the workspace:\n{command}"));
     }
     let there = ask(&place, json!({ "command": "ls", "cwd": "sub" })).await;
-    assert_eq!(there.preview, "In the folder sub:\nls");
+    assert_eq!(there.preview, "For at most 60 s, in the folder sub:\nls");
 }
 
 #[tokio::test]
@@ -30,7 +31,7 @@ async fn a_call_without_approval_starts_nothing() {
     let arguments = json!({ "command": "touch made" });
     let failure = place.served.invoke("run_command", arguments).await.unwrap_err();
     assert_eq!(failure.kind(), wire::FailureKind::PreviewChanged);
-    assert_eq!(failure.preview, "touch made");
+    assert_eq!(failure.preview, "For at most 60 s, in the workspace:\ntouch made");
     assert!(!place.ws("made").exists());
 }
 
@@ -42,6 +43,7 @@ async fn an_approval_of_another_command_or_folder_starts_nothing() {
     for arguments in [
         json!({ "command": "touch made " }),
         json!({ "command": "touch made", "cwd": "sub" }),
+        json!({ "command": "touch made", "timeout_s": 61 }),
         json!({ "command": "touch made; touch more" }),
     ] {
         let mut call = place.served.call("run_command", &arguments);
@@ -75,7 +77,9 @@ async fn with_write_taken_away_the_workspace_is_read_only() {
         call.denied_effects = vec![wire::Effect::Write.into()];
         let verdict = place.served.preflight(call.clone()).await.unwrap();
         let wire::preflight_response::Verdict::Ask(ask) = verdict else { panic!("{verdict:?}") };
-        assert!(ask.preview.ends_with("\n(The workspace cannot be changed by it.)"));
+        assert!(
+            ask.preview.starts_with("For at most 60 s, without changing the workspace, in the ")
+        );
         call.approved_preview = ask.preview_digest;
         let output = place.served.start(call).await.unwrap().unwrap();
         assert!(output.content.contains("\nkeptt\n"), "{}", output.content);

@@ -14,4 +14,6 @@ mod place;
 #[cfg(test)]
 mod probing;
 #[cfg(test)]
+mod tricks;
+#[cfg(test)]
 mod walls;
