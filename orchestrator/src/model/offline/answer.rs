@@ -230,15 +230,21 @@ pub(super) fn count(value: &str, one: &str, many: &str) -> String {
     format!("{} {}", number(value), if value == "1" { one } else { many })
 }
 
-/// An order in words.
-pub(super) fn order(language: Language, order: Order) -> &'static str {
+/// An order in words, and which one of it.
+pub(super) fn order(language: Language, order: Order, nth: usize) -> String {
     let (english, chinese) = match order {
         Order::Newest => ("newest", "最新"),
         Order::Oldest => ("oldest", "最旧"),
         Order::Largest => ("largest", "最大"),
         Order::Smallest => ("smallest", "最小"),
     };
-    language.pick(english, chinese)
+    match (language, nth) {
+        (_, 1) => language.pick(english, chinese).to_owned(),
+        (Language::English, 2) => format!("second {english}"),
+        (Language::English, 3) => format!("third {english}"),
+        (Language::English, nth) => format!("{nth}th {english}"),
+        (Language::Chinese, nth) => format!("{chinese}（第 {nth} 位）"),
+    }
 }
 
 /// Where files are, in words.

@@ -63,6 +63,12 @@ impl<'a> Clause<'a> {
         sums::find(&text).into_iter().filter(|sum| !is_date(sum)).collect()
     }
 
+    /// Whether a word of it is the folder that it names.
+    pub(super) fn is_folder(&self, token: &Token) -> bool {
+        let folder = self.places.folder.as_ref().and_then(|folder| self.tokens.get(folder.at?));
+        folder.is_some_and(|folder| folder.start == token.start)
+    }
+
     /// The files that it speaks of.
     pub(super) fn files(&self) -> Files {
         Files {
@@ -84,7 +90,10 @@ impl<'a> Clause<'a> {
             (Order::Largest, p::LARGEST),
             (Order::Smallest, p::SMALLEST),
         ];
-        orders.into_iter().find(|(_, phrases)| self.says(phrases)).map(|(order, _)| order)
+        let found = orders.into_iter().find(|(_, phrases)| self.says(phrases));
+        // `the last file changed`, `who edited what last`
+        let is_last = self.says("last") && self.says(p::CHANGES) && !self.says(p::WHEN);
+        found.map(|(order, _)| order).or_else(|| is_last.then_some(Order::Newest))
     }
 
     /// The first files of an order, if it speaks of some.
@@ -94,24 +103,31 @@ impl<'a> Clause<'a> {
             || self.places.pattern.is_some()
             || self.places.folder.is_some()
             || self.says("one, 哪个");
-        let text = numerals::plain(&self.bare);
+        let number = |rows: &[&str], text: &str| {
+            rows.iter().find_map(|row| {
+                pattern::find(row, text)?.fill("{n}").parse().ok().filter(|count| *count > 0)
+            })
+        };
         let counts = [
             "(top|first) {n}",
             "{n} (largest|biggest|newest|latest|oldest|smallest|most recent)",
             "{n} 个",
             "前 {n}",
         ];
-        let count = counts.iter().find_map(|row| {
-            pattern::find(row, &text)?.fill("{n}").parse().ok().filter(|count| *count > 0)
-        });
-        speaks_of_files.then(|| Pick { order, files: self.files(), count: count.unwrap_or(1) })
+        let count = number(&counts, &numerals::plain(&self.bare)).unwrap_or(1);
+        let places = [
+            "no {n} (largest|biggest|heaviest|newest|latest|most recent|oldest|smallest)",
+            "第 {n} (大|小|新|旧|老|早)",
+        ];
+        let nth = number(&places, &numerals::ordinals(&self.bare)).unwrap_or(1);
+        speaks_of_files.then(|| Pick { order, files: self.files(), count, nth })
     }
 
     /// The file that is meant.
     pub(super) fn file(&self) -> FileRef {
         match (self.places.file(), self.pick()) {
             (Some(path), _) => FileRef::Path(path.to_owned()),
-            (None, Some(pick)) => FileRef::Picked(pick),
+            (None, Some(pick)) => FileRef::Picked(Pick { count: 1, ..pick }),
             (None, None) => FileRef::It,
         }
     }
@@ -131,9 +147,22 @@ pub(super) fn part(clause: &Clause<'_>) -> Option<Part> {
     let text = "一二三四五六七八九".chars().zip('1'..='9').fold(text, |text, (han, digit)| {
         text.replace(&format!("第{han}行"), &format!("第{digit}行"))
     });
+    let ordinals = numerals::ordinals(&clause.bare).replace("penultimate", "no 2 to last");
     let plain = |number: String| number.bytes().all(|byte| byte.is_ascii_digit()).then_some(number);
     let one =
         |rows: &[&str]| rows.iter().find_map(|row| plain(pattern::find(row, &text)?.fill("{a}")));
+    let of_ordinals = |rows: &[&str]| {
+        rows.iter().find_map(|row| plain(pattern::find(row, &ordinals)?.fill("{a}")))
+    };
+    let from_end = [
+        "倒数 第 {a} 行",
+        "no {a} (to|from) [the] last line",
+        "no {a}-to-last line",
+        "no {a} last line",
+    ];
+    if let Some(line) = of_ordinals(&from_end) {
+        return Some(Part::FromEnd(line));
+    }
     let between = [
         "lines {a} (to|through|until|till|-) {b}",
         "lines {a}-{b}",
@@ -162,6 +191,7 @@ pub(super) fn part(clause: &Clause<'_>) -> Option<Part> {
     {
         return Some(Part::Last(count));
     }
-    let line = one(&["line {a} of", "line number {a}", "第 {a} 行"])?;
+    let line = one(&["line {a} (of|in|from)", "line number {a}", "line #{a}", "第 {a} 行"])
+        .or_else(|| of_ordinals(&["no {a} line (of|in|from)"]))?;
     Some(Part::Lines(line.clone(), line))
 }

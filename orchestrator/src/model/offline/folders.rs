@@ -18,7 +18,8 @@ const HAN_POINTERS: &str = "这个, 那个, 该, 此, 当前, 本, 哪个, 每�
 const DEEP: &str = "under, below, beneath, within, throughout, across";
 /// Behind these may stand a folder.
 const SHALLOW: &str = "in, inside, from, of, into, at, ls";
-const ARTICLES: &str = "the, a, an, my, our, folder, directory, dir, named, called";
+const ARTICLES: &str =
+    "the, a, an, my, our, whole, entire, complete, folder, directory, dir, named, called";
 /// Words that stand behind a preposition and are no folder.
 const NO_FOLDERS: &str = "it, its, them, this, that, these, those, there, here, which, what, total, all, \
     order, detail, english, chinese, bytes, lines, line, files, file, size, each, every, any, time, text, \
@@ -74,6 +75,10 @@ pub(super) fn is_folder_word(token: &Token) -> bool {
 /// How surely a word is a folder, 0 the surest; `None` if it is none.
 fn rank(tokens: &[Token], at: usize) -> Option<u8> {
     let token = &tokens[at];
+    // `ls -la docs`
+    if token.text.starts_with('-') {
+        return None;
+    }
     let is_number =
         token.text != "." && token.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if token.kind == Kind::Han || is_number {
@@ -97,11 +102,13 @@ fn rank(tokens: &[Token], at: usize) -> Option<u8> {
         return None;
     }
     // `the project` is where everything is; `project` may be a folder.
-    let is_pointed_at = at.checked_sub(1).is_some_and(|at| tokens[at].is_any("the, this, my, our"));
+    let is_pointed_at =
+        at.checked_sub(1).is_some_and(|at| tokens[at].is_any("the, this, my, our, whole, entire"));
     if is_pointed_at && token.is_any(HERE) {
         return None;
     }
-    let preposition = tokens[..at].iter().rev().find(|before| !before.is_any(ARTICLES));
+    let mut before = tokens[..at].iter().rev();
+    let preposition = before.find(|word| !word.is_any(ARTICLES) && !word.text.starts_with('-'));
     let is_behind = |list: &str| preposition.is_some_and(|word| word.is_any(list));
     let next = tokens.get(at + 1).filter(|next| next.kind == Kind::Han);
     if is_behind(DEEP) || next.is_some_and(|next| begins(&next.text, HAN_BEHIND)) {
@@ -113,6 +120,14 @@ fn rank(tokens: &[Token], at: usize) -> Option<u8> {
     // What is quoted behind "of" is mostly no folder: `occurrences of "x"`.
     let is_of_quote = token.kind == Kind::Quote && is_behind("of, at");
     if is_behind(SHALLOW) && !begins_as_number(token) && !is_of_quote {
+        return Some(3);
+    }
+    // `list docs`
+    let is_last = at + 1 == tokens.len();
+    if is_last
+        && verb.is_some_and(|verb| verb.is_any("list, ls, browse"))
+        && !token.text.starts_with('-')
+    {
         return Some(3);
     }
     let before = at.checked_sub(1).map(|before| &tokens[before]);

@@ -53,6 +53,8 @@ pub(super) enum Part {
     First(String),
     /// The last lines, their number as written.
     Last(String),
+    /// One line, counted from the last one, which is `1`.
+    FromEnd(String),
     /// From one line to another, as written.
     Lines(String, String),
 }
@@ -77,6 +79,8 @@ pub(super) struct Pick {
     pub(super) files: Files,
     /// How many.
     pub(super) count: usize,
+    /// Which one comes first, the first being 1: `second largest`.
+    pub(super) nth: usize,
 }
 
 /// What comes first.

@@ -29,8 +29,7 @@ pub(super) struct Understood {
 /// Whether a clause only asks to be told what was asked for.
 fn is_filler(clause: &str) -> bool {
     let bare = clause.trim_matches(|one: char| !one.is_alphanumeric());
-    let is_alone =
-        words::each("tell me, let me know, 告诉我").any(|words| bare.eq_ignore_ascii_case(words));
+    let is_alone = words::each(p::ECHOES).any(|words| bare.eq_ignore_ascii_case(words));
     is_alone || (bare.chars().count() < 40 && has_any(bare, p::FILLERS))
 }
 
@@ -53,12 +52,22 @@ pub(super) fn understand(text: &str) -> Understood {
     let mut unclear: Vec<String> = Vec::new();
     // The last clause that was understood, and how many goals were there before it.
     let (mut last, mut known) = (String::new(), 0);
-    for clause in clauses::split(&masked.text, orders::is_command(&masked.text)) {
+    let clauses = clauses::split(&masked.text, orders::is_command(&masked.text));
+    for (at, clause) in clauses.iter().enumerate() {
         let text = match unclear.last() {
             Some(before) if goals.is_empty() => format!("{before} , {clause}"),
             _ => clause.clone(),
         };
-        let found = of_clause(&Clause::new(&text, &masked));
+        let words = Clause::new(&text, &masked);
+        let found = of_clause(&words);
+        // `Create a.txt and write "…" in it`: what is written comes in the next clause.
+        let is_begun = goals.is_empty()
+            && matches!(found.as_slice(), [Goal::Write { content: Content::Last, .. }])
+            && !words.says(p::RESULT);
+        if is_begun && at + 1 < clauses.len() {
+            unclear.push(text);
+            continue;
+        }
         if !found.is_empty() {
             if goals.is_empty() {
                 unclear.clear();
@@ -68,7 +77,7 @@ pub(super) fn understand(text: &str) -> Understood {
             last = text;
             continue;
         }
-        if is_filler(&clause) || is_content(&clause, &masked) {
+        if is_filler(clause) || is_content(clause, &masked) {
             continue;
         }
         let is_order = matches!(goals.last(), Some(Goal::Run(_) | Goal::Write { .. }));
@@ -80,7 +89,7 @@ pub(super) fn understand(text: &str) -> Understood {
         let longer = format!("{last} , {clause}");
         let better = of_clause(&Clause::new(&longer, &masked));
         if better.is_empty() || better == goals[known..] {
-            unclear.push(clause);
+            unclear.push(clause.clone());
         } else {
             goals.splice(known.., better);
             last = longer;
@@ -195,19 +204,28 @@ fn for_each_file(goal: Goal, clause: &Clause<'_>) -> Vec<Goal> {
 
 fn search(clause: &Clause<'_>) -> Option<Goal> {
     let has_file = clause.places.file().is_some();
-    let speaks_of_text = clause.says(p::FILES) || clause.says(p::LINES) || has_file;
+    let speaks_of_text = clause.says(p::FILES)
+        || clause.says(p::LINES)
+        || clause.says("anything, anyone, any code, 代码")
+        || has_file;
     let is_mention = clause.says(p::MENTION) && speaks_of_text;
     let is_where = (clause.says(p::WHERE) || clause.says(p::STANDS)) && clause.says(p::STANDS);
     let is_quoted = clause.tokens.iter().any(|token| token.kind == tokens::Kind::Quote);
-    let is_find =
-        is_quoted && !has_file && clause.says("find, look for, 查找, 找") && !clause.says(p::FILES);
+    let is_find = is_quoted
+        && !has_file
+        && clause.says("find, look for, count, how many, 查找, 找, 多少, 几个")
+        && !clause.says(p::FILES);
     let is_line = clause.says(p::LINE_OF) && has_file;
-    let is_search = clause.says(p::SEARCH) || is_where || is_mention || is_find || is_line;
-    let speaks_of_names = clause.says(p::NAMED) || clause.says(p::NAME_HOLDS);
+    let is_open = clause.says("in which file is, in what file is, in which files is");
+    let is_search =
+        clause.says(p::SEARCH) || is_open || is_where || is_mention || is_find || is_line;
+    let speaks_of_names = clause.says(p::NAMED) || queries::speaks_of_names(clause);
+    // `a.md 放在哪里`: the file itself is looked for.
+    let is_lost = has_file && !is_quoted && !is_mention && clause.says("放在, 位于, 存放");
     // `查找所有 .py 文件`: the verb alone does not tell words from names.
     let has_kind = clause.places.pattern.is_some();
     let is_sure = is_quoted || is_mention || is_where || is_line;
-    if !is_search || speaks_of_names || (has_kind && clause.says(p::FILES) && !is_sure) {
+    if !is_search || is_lost || speaks_of_names || (has_kind && clause.says(p::FILES) && !is_sure) {
         return None;
     }
     let query = queries::query(clause)?;
@@ -221,7 +239,9 @@ fn search(clause: &Clause<'_>) -> Option<Goal> {
         clause.says(p::FILES) && !clause.says("in the files, all files for, files for");
     let shows = if names_files { Shows::Files } else { Shows::Places };
     let search = Search { query, files, shows };
-    if clause.says(p::TIMES) && !is_line {
+    let counts_lines = clause.says(p::COUNT) && clause.says(p::LINES);
+    let counts_places = is_find && clause.says(p::COUNT);
+    if (clause.says(p::TIMES) || counts_lines || counts_places) && !is_line {
         return Some(Goal::Tell(Quantity::Matches(search)));
     }
     if clause.says(p::COUNT) && clause.says(p::FILES) && !is_line {
@@ -237,7 +257,9 @@ fn beyond(clause: &Clause<'_>) -> Option<Goal> {
 /// Questions about one file.
 fn about_a_file(clause: &Clause<'_>) -> Option<Goal> {
     let counts = clause.says(p::COUNT);
-    if clause.says(p::HEADINGS) && (clause.has_file() || !clause.says(p::FILES)) {
+    let is_named = clause.places.file().is_some();
+    let speaks_of_headings = clause.says(p::HEADINGS) || (is_named && clause.says(p::PARTS));
+    if speaks_of_headings && (clause.has_file() || !clause.says(p::FILES)) {
         let file = clause.file();
         return Some(if counts {
             Goal::Tell(Quantity::Headings(file))
@@ -265,7 +287,6 @@ fn about_a_file(clause: &Clause<'_>) -> Option<Goal> {
     if clause.says(p::BYTES) && clause.has_file() {
         return Some(Goal::Tell(Quantity::Bytes(clause.file())));
     }
-    let is_named = clause.places.file().is_some();
     let asks_when = clause.says("when, time, date, 什么时候, 何时, 时间, 日期");
     if clause.says(p::CHANGED) && (is_named || (asks_when && clause.has_file())) {
         return Some(Goal::Changed(clause.file()));
@@ -283,7 +304,9 @@ fn about_files(clause: &Clause<'_>) -> Option<Goal> {
         return Some(Goal::Pick(pick));
     }
     let folder = || clause.files().folder;
-    let counts_files = clause.says(p::FILES) || clause.places.pattern.is_some();
+    // `文件夹` is no `文件`.
+    let speaks_of_files = has_any(&clause.bare.replace("文件夹", "夹"), p::FILES);
+    let counts_files = speaks_of_files || clause.places.pattern.is_some();
     if clause.says(p::COUNT) && clause.says(p::FOLDERS) && !counts_files {
         return Some(Goal::Tell(Quantity::Folders(folder())));
     }
@@ -326,8 +349,8 @@ fn show(clause: &Clause<'_>) -> Option<Goal> {
     if (is_read || clause.says(p::WHATS_IN)) && clause.pick().is_some() {
         return Some(Goal::Read { file: clause.file(), part: Part::All });
     }
-    let lists =
-        clause.says(p::LIST) && (has_folder || clause.says(p::FILES) || clause.says("ls, dir"));
+    let lists = (clause.says(p::LIST) || clause.says(p::FOLDERS))
+        && (has_folder || clause.says(p::FILES) || clause.says("ls, dir"));
     if !is_file && lists {
         return Some(Goal::List(clause.files().folder));
     }

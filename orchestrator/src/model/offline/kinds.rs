@@ -23,7 +23,7 @@ const KINDS: &[(&str, &str)] = &[
 const EXTENSIONS: &str = "md, rs, py, txt, js, ts, sh, go, json, yaml, yml, toml, csv, html, css, java, c, h, \
     cpp, log, proto, xml, sql, pdf, png, jpg, svg, tsv, ini, cfg, conf, lock, tex, rb, php, kt, swift";
 /// Before an extension.
-const ENDINGS: &str = "ending, extension, extensions, suffix, type";
+const ENDINGS: &str = "ending, end, ends, extension, extensions, suffix, type";
 const HAN_ENDINGS: &str = "后缀为, 后缀是, 后缀名为, 后缀名是, 扩展名为, 扩展名是, 后缀, 扩展名";
 
 /// The glob that a word among others stands for, if it names a kind of file.
@@ -42,7 +42,9 @@ pub(super) fn pattern(tokens: &[Token], at: usize) -> Option<String> {
     let speaks_of_files = is_before_files(tokens, at);
     let is_ending = is_plain && is_behind_ending(tokens, at);
     let is_dotted = is_plain && token.text.starts_with('.');
-    if is_ending || (is_dotted && speaks_of_files) {
+    // `the latest .md in docs`
+    let is_known = is_dotted && of_word(bare).is_some();
+    if is_ending || is_known || (is_dotted && speaks_of_files) {
         return Some(format!("*.{bare}"));
     }
     let is_word = token.kind == Kind::Word && speaks_of_files;

@@ -54,6 +54,33 @@ pub(super) fn plain(text: &str) -> String {
     scaled(&text)
 }
 
+/// Ordinals from 1 on.
+const ORDINALS: &str = "first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth";
+
+/// A text with plain numbers, in which a place in an order is a number behind `no`: `2nd`, `third`.
+/// Chinese has `第` for that.
+pub(super) fn ordinals(text: &str) -> String {
+    let mut text = text.to_owned();
+    for (word, number) in words::each(ORDINALS).zip(1..) {
+        while let Some((start, end)) = words::find(&text, word) {
+            text.replace_range(start..end, &format!("no {number}"));
+        }
+    }
+    let text = plain(&text.replace('第', "第 "));
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find(|one: char| one.is_ascii_digit()) {
+        let end = at + rest[at..].bytes().take_while(u8::is_ascii_digit).count();
+        let endings = ["st", "nd", "rd", "th"];
+        let behind = endings.iter().find_map(|ending| rest[end..].strip_prefix(*ending));
+        kept.push_str(&rest[..at]);
+        kept.push_str(if behind.is_some() { "no " } else { "" });
+        kept.push_str(&rest[at..end]);
+        rest = behind.unwrap_or(&rest[end..]);
+    }
+    kept + rest
+}
+
 fn without_money(text: &str) -> String {
     let mut kept = text.to_owned();
     for word in words::each(MONEY) {
@@ -299,6 +326,18 @@ fn number_with(text: &str, pattern: &str, word: &str) -> Option<(usize, usize, S
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_in_an_order_become_numbers() {
+        for (text, expected) in [
+            ("the second largest of 3", "the no 2 largest of 3"),
+            ("2nd and 13th", "no 2 and no 13"),
+            ("第三大", "第 3大"),
+            ("a secondary file", "a secondary file"),
+        ] {
+            assert_eq!(ordinals(text), expected);
+        }
+    }
 
     #[test]
     fn numbers_of_every_form_become_plain_ones() {

@@ -34,7 +34,9 @@ pub(super) fn write(clause: &Clause<'_>) -> Option<Order> {
     if let Some(text) = quoted(clause, target) {
         return Some(Order { path, content: Content::Text(text), words: None });
     }
-    let content = content(clause, target, verb_end)?;
+    let is_empty = clause.says("empty file, blank file, 空文件, 空的文件, 空白文件");
+    let content =
+        if is_empty { Content::Text(String::new()) } else { content(clause, target, verb_end)? };
     let words = match &content {
         Content::Text(text) => Some(text.clone()),
         Content::Last => None,
@@ -175,9 +177,11 @@ fn asks_for_output(clause: &Clause<'_>) -> bool {
 }
 
 fn is_polite(word: &str) -> bool {
-    let word = word.trim_matches([',', '，', ':']);
-    words::each(p::BEFORE_RUN).any(|known| word.eq_ignore_ascii_case(known))
-        || word.chars().all(is_han)
+    // `用shell执行`: both languages in one word.
+    let mut parts = word.split(|one: char| is_han(one) || matches!(one, ',' | '，' | ':'));
+    parts.all(|part| {
+        part.is_empty() || words::each(p::BEFORE_RUN).any(|known| part.eq_ignore_ascii_case(known))
+    })
 }
 
 /// Without "the command" and the like.
@@ -196,6 +200,7 @@ fn without_lead(text: &str) -> &str {
 fn without_tail(text: &str) -> &str {
     const TAILS: &str = "in the shell, in the terminal, in a shell, in a terminal, for me, please, \
     on this machine, 这个命令, 这条命令, 命令";
+    const BEHIND: &str = "看看, 看一下, 看结果, 并告诉, 告诉我, 把结果, 把输出, 给我";
     let mut kept = text.trim().trim_end_matches(['。', '?', '？', '!', '！']);
     if kept.ends_with('.')
         && !kept.ends_with(" .")
@@ -204,6 +209,11 @@ fn without_tail(text: &str) -> &str {
     {
         kept = &kept[..kept.len() - 1];
     }
+    // `运行ls看看结果`: a command ends where Chinese follows without a space.
+    let bytes = kept.as_bytes();
+    let is_joint = |at: &usize| *at > 0 && bytes[*at - 1].is_ascii_alphanumeric();
+    let joint = words::each(BEHIND).filter_map(|word| kept.find(word)).filter(is_joint).min();
+    kept = kept[..joint.unwrap_or(kept.len())].trim_end();
     for tail in words::each(TAILS) {
         if let Some(shorter) = kept.strip_suffix(tail) {
             kept = shorter.trim_end_matches([' ', ',', '，']);

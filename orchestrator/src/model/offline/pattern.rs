@@ -94,11 +94,11 @@ impl Caught {
 fn need(part: &Part) -> Option<Vec<String>> {
     match part {
         Part::Text(text) => Some(vec![text.clone()]),
-        Part::Choice(choices) => {
-            choices.iter().map(|choice| choice.iter().find_map(need)).collect::<Option<Vec<_>>>().map(
-                |groups| groups.concat(),
-            )
-        }
+        Part::Choice(choices) => choices
+            .iter()
+            .map(|choice| choice.iter().find_map(need))
+            .collect::<Option<Vec<_>>>()
+            .map(|groups| groups.concat()),
         Part::Space | Part::Value(_) | Part::List(_) => None,
     }
 }

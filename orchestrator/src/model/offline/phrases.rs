@@ -14,6 +14,9 @@ pub(super) const CHARACTERS: &str = "how many characters, number of characters, 
 pub(super) const HEADINGS: &str = "heading, headings, section titles, section names, titles of the sections, sections, \
     table of contents, toc, outline, chapters, chapter titles, headers, 标题, 章节, 大纲, \
     小节, 提纲, 目录结构";
+/// The same, where they are said of a file.
+pub(super) const PARTS: &str =
+    "structure, topics, table of content, 结构, 几章, 哪些章, 哪几部分, 哪些部分, 的目录";
 pub(super) const BYTES: &str = "how big, how large, size of, file size, the size, how many bytes, bytes, its size, \
     byte size, 多大, 大小, 多少字节, 字节数";
 pub(super) const ALL_BYTES: &str = "total size, combined size, size in total, altogether, in total, sum of the sizes, 总大小, \
@@ -22,31 +25,41 @@ pub(super) const CHANGED: &str = "when was, when did, last modified, last change
     modification time, modified time, modification date, mtime, time of the last change, \
     什么时候修改, 什么时候改, 什么时候更新, 修改时间, 最后修改, 何时修改, 上次修改, 更新时间";
 pub(super) const NEWEST: &str = "changed last, modified last, edited last, updated last, 最后改动, 最后更新, newest, latest, most recent, most recently, last modified, last changed, last updated, \
-    recently modified, freshest, youngest, 最新, 最近修改, 最近更新, 最近改动, 最近的, \
-    最后修改";
-pub(super) const OLDEST: &str = "for the longest time, longest time, longest ago, untouched the longest, 最久没, 最久未, 最长时间没, oldest, earliest, least recent, least recently, 最旧, 最老, 最早, 最久";
-pub(super) const LARGEST: &str = "the most space, most disk space, 占用空间最多, 占用空间最大, 占空间最多, 占空间最大, 占地最大, largest, biggest, heaviest, greatest, most bytes, takes the most space, 最大, 最占空间, \
+    recently modified, freshest, youngest, 最新, 最近修改, 最近更新, 最近改, 最近编辑, 最近一次, 最近的, \
+    最近动过, 刚刚修改, 刚修改, 第二新, 第三新, 最后修改, 最后改, 最后编辑, 最后一次修改, 最晚";
+pub(super) const OLDEST: &str = "for the longest time, longest time, longest ago, untouched the longest, 最久没, 最久未, 最长时间没, oldest, earliest, least recent, least recently, 最旧, 最老, 最早, 最久, 第二旧, 第三旧, 第二老, 第三老, 第二早, 第三早";
+pub(super) const LARGEST: &str = "the most space, most disk space, 占用空间最多, 占用空间最大, 占空间最多, 占空间最大, 占地最大, largest, biggest, heaviest, greatest, 第二大, 第三大, 第2大, 第3大, most bytes, takes the most space, 最大, 最占空间, \
     体积最大";
-pub(super) const SMALLEST: &str = "the least space, 占用空间最少, 占用空间最小, smallest, tiniest, fewest bytes, least bytes, 最小, 体积最小";
+pub(super) const SMALLEST: &str = "the least space, 占用空间最少, 占用空间最小, smallest, tiniest, fewest bytes, least bytes, 最小, 体积最小, 第二小, 第三小, 第2小, 第3小";
+
+/// What is done to files that are looked for by their last change, beside "last".
+pub(super) const CHANGES: &str = "change, changed, modify, modified, edit, edited, update, updated, touch, touched, saved, written";
+/// A time is asked for.
+pub(super) const WHEN: &str = "when, what time, which time, what date";
 
 /// A file is to be shown, whatever else is said.
-pub(super) const READ: &str = "what's written, what is written, written in, 说了些什么, 说些什么, 讲了什么, 讲了些什么, 讲什么, 写了些什么, 写些什么, read, open, cat, print, contents, content, what does, what do, says, text of, 读取, 打开, \
-    读一下, 读出, 读读, 朗读, 读, 内容, 写了什么, 写着什么, 说了什么";
+pub(super) const READ: &str = "what's written, what is written, written in, 说了些什么, 说些什么, 讲了什么, 讲了些什么, 讲什么, 写了些什么, 写些什么, read, open, cat, print, type out, contents, content, what does, what do, says, text of, 读取, 打开, \
+    读一下, 读出, 读读, 朗读, 念给我, 念一下, 读, 内容, 全文, 原文, 写了什么, 写着什么, 说了什么";
 /// A file is to be shown if one is named.
 pub(super) const SHOW: &str = "show, display, view, see, look at, output, dump, what is in, what's in, what's inside, \
-    inside, give me, 查看, 显示, 看看, 看一下, 看, 展示, 输出, 有什么, 有哪些内容, 里面有, \
+    inside, give me, 查看, 显示, 看看, 看一下, 看, 展示, 输出, 有什么, 有啥, 有哪些内容, 里面有, \
     里有";
 pub(super) const LIST: &str = "contain, contains, everything in, 有些什么, 些什么文件, 有什么文件, 文件列表, list, ls, dir, show, what is in, what's in, what's inside, what files, which files, \
     what are the files, contents, content, enumerate, what do, what does, 列出, 列一下, 列举, \
-    显示, 查看, 看看, 有哪些文件, 有什么文件, 有什么, 有哪些, 清单, 列表, 都有什么";
-pub(super) const FIND: &str = "find, locate, where is, where's, where are, is there, are there, exist, exists, look for, \
-    search for, do we have, have we got, list, show, which, what, get, all, 查找, 找, 找到, \
-    找出, 寻找, 定位, 在哪, 有没有, 是否有, 是否存在, 存在, 列出, 哪些, 所有, 全部, 有哪些";
+    显示, 查看, 看看, 有哪些文件, 有什么文件, 有什么, 有哪些, 清单, 列表, 都有什么, 有啥";
+pub(super) const FIND: &str = "find, locate, where is, where's, where are, where can, where do, which folder, which directory, \
+    what folder, what directory, is there, are there, exist, exists, look for, search for, do we have, \
+    have we got, do i have, path of, path to, 查找, 找, 寻找, 定位, 在哪, 放在, 有没有, 是否有, 存在, \
+    文件吗, 的路径, 的位置";
 pub(super) const NAMED: &str = "named, called, with the name, by the name of, name is, 名为, 叫做, 叫, 名字是, 名字叫, \
     名称为, 名称是, 文件名为, 文件名是";
-pub(super) const NAME_HOLDS: &str = "名字里带有, 名字带有, 名字里含有, 名字含有, 文件名带有, 文件名里带有, 名称带有, 名称里带有, 名字中带, 名字里带, whose name contains, whose names contain, with names containing, name contains, \
+pub(super) const NAME_HOLDS: &str = "whose name contains, whose names contain, with names containing, name contains, \
     names contain, in its name, in their name, in their names, in the name, starting with, \
-    名字包含, 名字里有, 名称包含, 文件名包含, 文件名里有, 文件名含有, 名字中有, 文件名中有";
+    beginning with, start with, starts with, begin with, begins with, whose name starts with, \
+    whose names start with";
+/// The same in Chinese, as a pattern.
+pub(super) const HAN_NAME_HOLDS: &str =
+    "(名字|名称|文件名|名) [里面|里|中] [都] [是] (含有|包含有|包含|含|带有|带|有)";
 
 /// Words stand in files.
 pub(super) const MENTION: &str = "use the term, use the word, uses the term, use, uses, talk about, speak of, include, includes, 出现过, 含有, 带, mention, mentions, mentioning, mentioned, contain, contains, containing, \
@@ -54,7 +67,7 @@ pub(super) const MENTION: &str = "use the term, use the word, uses the term, use
     talks about, use the word, uses the word, have the word, has the word, with the word, \
     with the text, with the string, with the phrase, 提到了, 提到过, 提到, 提及了, 提及, \
     包含了, 包含, 含有, 用到了, 用到, 引用了, 引用, 写到了, 写到, 涉及, 带有, 出现了, 出现过";
-pub(super) const SEARCH: &str = "有多少处, 有几处, 多少处, 几处, where it says, does it say, search the files for, search files for, search for, search, grep for, grep, \
+pub(super) const SEARCH: &str = "who uses, who calls, what uses, what calls, 有多少处, 有几处, 多少处, 几处, where it says, does it say, search the files for, search files for, search for, search, grep for, grep, \
     look for the word, look for the text, look for, find the text, find the word, \
     find the string, find the phrase, find all occurrences of, find every occurrence of, \
     find occurrences of, find all mentions of, find mentions of, find uses of, \
@@ -73,9 +86,9 @@ pub(super) const STANDS: &str = "mentioned, used, defined, declared, referenced,
     在哪些, 在哪个, 被提到, 被用到, 用在";
 pub(super) const TIMES: &str = "出现了几次, 出现几次, how many times, how often, number of times, number of occurrences, count occurrences, \
     count the occurrences, how many occurrences, how many matches, how many lines mention, \
-    how many lines contain, 多少次, 几次, 出现次数, 多少处, 次数, 多少行包含, 多少行提到";
+    how many lines contain, how many hits, 多少次, 几次, 出现次数, 多少处, 次数, 多少行包含, 多少行提到";
 
-pub(super) const WRITE: &str = "add a file, add a new file, 添加文件, write, save, store, create, make, put, record, overwrite, 写入, 写到, 写进, 写一个, 写, \
+pub(super) const WRITE: &str = "add a file, add a new file, 添加文件, write, save, store, create, make, put, record, jot down, note down, new file, replace the contents, replace the content, overwrite, 写入, 写到, 写进, 写一个, 写, \
     保存, 存为, 存到, 存入, 另存为, 创建, 新建, 建立, 生成, 记录, 覆盖";
 /// Between a content and the path that it goes to.
 pub(super) const INTO: &str = "to a file named, to a file called, to the file, to file, into the file, \
@@ -92,7 +105,7 @@ pub(super) const CONTAINING: &str = "with the following content, with the follow
 pub(super) const RESULT: &str = "the following, following, 以下内容, the result, that result, result, the results, the answer, answer, the output, output, it, \
     that, this, them, the list, the number, the value, the sum, the total, 结果, 答案, 它, \
     输出, 列表, 该结果, 这个结果, 上面的结果, 数字, 得数, 其";
-pub(super) const RUN: &str = "run, execute, 运行, 执行";
+pub(super) const RUN: &str = "run, execute, 运行, 执行, 跑一下, 跑下, 跑个, 跑";
 /// Words that may stand before "run" without changing what is meant.
 pub(super) const BEFORE_RUN: &str = "please, can, could, would, will, you, use, using, with, the, a, shell, terminal, console, \
     bash, to, in, on, me, for, now, just, go, ahead, and, then, i, want, need, let's, let, \
@@ -118,8 +131,11 @@ pub(super) const BEYOND: &str = "summari*, summary, translate, translation, expl
 /// Points at something that was found before.
 pub(super) const POINTERS: &str = "it, that, this, its, them, those, the result, that number, this number, the file, \
     that file, 结果, 它, 其, 该, 这个数, 那个数, 这个数字, 那个数字, 得数, 上述";
-/// Only asks to be told what was asked for.
-pub(super) const FILLERS: &str = "show me what is in it, show me what it says, show it to me, show me, 给我看看, 给我看, which ones, which one are they, which files, 是哪些, 分别是哪些, tell me the output, tell me the result, tell me the answer, show me the output, \
+/// As a clause of its own, only asks to be told what was asked for.
+pub(super) const ECHOES: &str = "tell me, let me know, which ones, which one, which ones are they, which files, what are they, 告诉我, \
+    是哪些, 分别是哪些, 有哪些, 是哪个, 哪些";
+/// The same, with a few words around it.
+pub(super) const FILLERS: &str = "show me what is in it, show me what it says, show it to me, show me, 给我看看, 给我看, tell me the output, tell me the result, tell me the answer, show me the output, \
     show me the result, show the output, show the result, give me the result, \
     give me the answer, give me the output, report the result, report the output, tell me, \
     thanks, thank you, report back, let me know, print the result, print the output, \
@@ -138,7 +154,7 @@ pub(super) const LINE_OF: &str = "which line, what line, which lines, what lines
     哪几行, 行号, 在哪行";
 /// All folders below count.
 pub(super) const BELOW: &str = "subfolders, subfolder, subdirectories, recursively, recursive, anywhere, including, nested, \
-    all levels, 子目录, 子文件夹, 递归, 包括, 及其";
+    all levels, whole, entire, everywhere, 整个, 子目录, 子文件夹, 递归, 包括, 及其";
 /// A file is to be shown that has to be found first.
 pub(super) const WHATS_IN: &str = "what is in, what's in, what does, what is inside, what's inside, contents of, content of, \
     print, display, 内容, 写了什么, 给我看, 显示内容";

@@ -2,7 +2,7 @@
 
 use super::{
     clause::Clause,
-    folders, phrases as p,
+    folders, pattern, phrases as p,
     tokens::{Kind, Token},
     words::{self, is_han},
 };
@@ -14,7 +14,7 @@ const EDGES: &str = "in, under, below, within, inside, of, for, the, a, an, word
     tell, show, name, folder, directory";
 const HAN_EDGES: &str = "关键词, 关键字, 字符串, 这个单词, 这个字符串, 这几个字, 这个词, 一词, 单词, 文字, 文本, 内容, 词语, 函数, \
     的所有文件, 的文件, 的地方, 的位置, 的行, 有哪些, 是哪些, 哪些文件, 哪些, 文件夹, 目录, 文件, 在哪里, 位于, 出现, \
-    下面, 里面, 底下, 在, 里, 中, 下, 内, 的, 了, 过, 吗, 呢, 词, 有, 是, 请, 一下, 与, 和, 第, 查, 找";
+    一共, 总共, 分别, 都, 下面, 里面, 底下, 在, 里, 中, 下, 内, 的, 了, 过, 吗, 呢, 词, 有, 是, 请, 一下, 与, 和, 第, 查, 找";
 /// Stands where a name was taken out.
 const GAP: char = '\u{1}';
 
@@ -50,7 +50,11 @@ fn between(clause: &Clause<'_>) -> Option<String> {
         Some(from + end)
     });
     let (start, is_question) = (start.unwrap_or(0), start.is_some());
-    let (end, _) = words::find_any(&text[start..], p::STANDS)?;
+    // `in which file is X?`
+    let is_open =
+        words::find_any(text, "in which file is, in what file is, in which files is").is_some();
+    let stands = words::find_any(&text[start..], p::STANDS);
+    let (end, _) = stands.or_else(|| is_open.then(|| (text.len() - start, 0)))?;
     let inner = text[start..start + end].trim();
     // Only Chinese puts it before the verb without asking where.
     let is_chinese = clause.bare[start..start + end].chars().any(is_han);
@@ -67,7 +71,7 @@ fn between(clause: &Clause<'_>) -> Option<String> {
 fn behind(clause: &Clause<'_>) -> Option<String> {
     let (_, start) =
         [p::MENTION, p::SEARCH].iter().find_map(|set| words::find_any(clause.text, set))?;
-    longest(unnamed(clause).get(start..)?)
+    first(unnamed(clause).get(start..)?)
 }
 
 /// A clause with gaps, as long, in place of the files, folders and kinds of file that it names.
@@ -102,6 +106,12 @@ fn longest(text: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
+/// The first stretch between gaps that says something.
+fn first(text: &str) -> Option<String> {
+    let mut stretches = text.split([GAP, ',', '，']).map(cleaned);
+    stretches.find(|stretch| !stretch.is_empty()).map(str::to_owned)
+}
+
 /// Without words at the edges that are only the sentence around it.
 fn cleaned(text: &str) -> &str {
     let mut text = text;
@@ -133,17 +143,33 @@ fn is_one_of(word: &str, list: &str) -> bool {
     words::each(list).any(|known| known.eq_ignore_ascii_case(word))
 }
 
+/// Whether a clause speaks of words in the names of files.
+pub(super) fn speaks_of_names(clause: &Clause<'_>) -> bool {
+    clause.says(p::NAME_HOLDS)
+        || clause.says("开头的, 打头的, 为前缀的")
+        || pattern::find(p::HAN_NAME_HOLDS, &clause.bare).is_some()
+}
+
 /// The name of a file that is looked for, as a glob.
 pub(super) fn name(clause: &Clause<'_>) -> Option<String> {
     if let Some((_, end)) = words::find_any(clause.text, p::NAMED) {
         // What is called so may be the folder.
         let token = next_word(&clause.tokens, end)?;
-        let folder = clause.places.folder.as_ref().and_then(|folder| clause.tokens.get(folder.at?));
-        let is_folder = folder.is_some_and(|folder| folder.start == token.start);
-        return (!is_folder).then(|| token.text.clone());
+        return (!clause.is_folder(token)).then(|| token.text.clone());
     }
-    let (_, end) = words::find_any(clause.text, p::NAME_HOLDS)?;
-    let is_start = clause.says("starting with");
+    // `以 x 开头的文件`
+    if let Some((at, _)) = words::find_any(clause.text, "开头的, 打头的, 为前缀的") {
+        let token =
+            clause.tokens.iter().rev().find(|token| {
+                token.end <= at && token.kind != Kind::Han && !clause.is_folder(token)
+            })?;
+        return Some(format!("{}*", token.text));
+    }
+    let end = match words::find_any(clause.text, p::NAME_HOLDS) {
+        Some((_, end)) => end,
+        None => pattern::find(p::HAN_NAME_HOLDS, clause.text)?.end,
+    };
+    let is_start = clause.says("start, starts, starting, begin, begins, beginning");
     let token = next_word(&clause.tokens, end).or_else(|| quoted_before(clause, end))?;
     Some(if is_start { format!("{}*", token.text) } else { format!("*{}*", token.text) })
 }

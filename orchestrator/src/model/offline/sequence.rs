@@ -5,6 +5,9 @@ use std::sync::LazyLock;
 
 use super::pattern::Pattern;
 
+/// More operations than any honest request has.
+const MOST: usize = 20;
+
 /// What leads over to the next operation.
 const THEN: &str = "(, and then|, then|and then|, after that|after that|, and|then|and|， 再|。 再|然后 再|再|， 然后|\
     然后|接着|之后|随后|， 最后|最后|并|，|,|;|.)";
@@ -36,7 +39,7 @@ static ROWS: LazyLock<Vec<(Pattern, &'static str)>> = LazyLock::new(|| {
 pub(super) fn find(text: &str, first: impl Fn(&str) -> Option<String>) -> Option<String> {
     let mut found: Option<String> = None;
     let mut rest = text;
-    loop {
+    for _ in 0..MOST {
         let next = ROWS.iter().filter_map(|(row, template)| Some((row.find(rest)?, *template)));
         let Some((caught, template)) =
             next.min_by_key(|(caught, _)| (caught.start, usize::MAX - caught.end))
@@ -54,6 +57,7 @@ pub(super) fn find(text: &str, first: impl Fn(&str) -> Option<String>) -> Option
         found = Some(format!("({})", caught.fill(&template.replace("{it}", &it))));
         rest = &rest[caught.end..];
     }
+    None
 }
 
 #[cfg(test)]

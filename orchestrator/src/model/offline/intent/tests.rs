@@ -27,6 +27,7 @@ fn goal(goal: &Goal) -> String {
             Part::All => format!("read {}", file(of)),
             Part::First(count) => format!("first {count} of {}", file(of)),
             Part::Last(count) => format!("last {count} of {}", file(of)),
+            Part::FromEnd(line) => format!("line {line} from the end of {}", file(of)),
             Part::Lines(from, to) => format!("lines {from}-{to} of {}", file(of)),
         },
         Goal::Tell(told) => format!("tell {}", quantity(told)),
@@ -80,7 +81,8 @@ fn file(of: &FileRef) -> String {
 
 fn pick(of: &Pick) -> String {
     let count = if of.count == 1 { String::new() } else { format!("{} ", of.count) };
-    format!("{count}{:?} {}", of.order, files(&of.files)).to_lowercase()
+    let nth = if of.nth == 1 { String::new() } else { format!("no. {} ", of.nth) };
+    format!("{count}{nth}{:?} {}", of.order, files(&of.files)).to_lowercase()
 }
 
 fn files(of: &Files) -> String {
@@ -721,4 +723,54 @@ fn words_of_a_sentence_are_no_names() {
     check("tell files(*.py in src)", &["Count the py files in src and all its subfolders"]);
     check("read newest * in logs flat", &["What is in the last modified file in logs?"]);
     check("run echo a | wc -c ; echo 9", &["Please execute echo a | wc -c ; echo 9 in the shell"]);
+}
+
+#[test]
+fn places_in_an_order() {
+    check(
+        "no. 2 largest * in docs flat",
+        &[
+            "What's the second largest file in docs?",
+            "the 2nd biggest file in docs",
+            "docs 里第二大的文件是哪个",
+        ],
+    );
+    check("3 largest * in docs", &["the 3 largest files under docs"]);
+    check(
+        "line 2 from the end of a.md",
+        &["the second to last line of a.md", "a.md 的倒数第二行", "penultimate line of a.md"],
+    );
+    check("lines 3-3 of a.md", &["the third line of a.md", "line 3 in a.md", "a.md 第三行"]);
+}
+
+#[test]
+fn names_by_their_parts() {
+    check(
+        "find *report* in ?",
+        &[
+            "find files whose name contains report",
+            "文件名里含有report的文件",
+            "名字带 report 的文件有哪些",
+        ],
+    );
+    check("find test_* in ?", &["files starting with test_", "以test_开头的文件有哪些"]);
+    check("find *.lock in ?", &["Which files end with .lock?", "files ending in .lock"]);
+    check("newest *.md in docs", &["latest .md in docs", "the most recent .md under docs"]);
+    check("find a.md in ?", &["Where can I find a.md?", "a.md 放在哪里了", "有 a.md 这个文件吗"]);
+}
+
+#[test]
+fn what_is_written_may_come_in_the_next_clause() {
+    check(
+        "write 'hi there' to a.txt",
+        &["Create a.txt and write \"hi there\" in it", "创建a.txt并写入“hi there”"],
+    );
+    check("write '' to a.txt", &["Make an empty file called a.txt", "新建空文件 a.txt"]);
+}
+
+#[test]
+fn a_question_that_nobody_understands_is_no_search_for_a_file() {
+    for text in ["Which is bigger, a.md or b.md?", "What colour is a.md?"] {
+        assert_eq!(understand(text).goals, [], "{text}");
+    }
 }

@@ -48,11 +48,12 @@ impl Work<'_> {
     /// Names the first files of an order; returns the first.
     pub(super) fn pick(&mut self, pick: &Pick) -> Step<String> {
         let rows = self.in_order(pick)?;
+        let rows = rows.get(pick.nth - 1..).unwrap_or_default();
         let Some(first) = rows.first().cloned() else {
             return Err(Stop::GiveUp(Why::Nothing(self.described(&pick.files))));
         };
         let rows = &rows[..pick.count.min(rows.len())];
-        let order = answer::order(self.language, pick.order);
+        let order = answer::order(self.language, pick.order, pick.nth);
         let pattern = self.pattern(&pick.files);
         let kind = answer::files(self.language, pattern.as_deref(), pick.count == 1);
         let place = answer::place(self.language, self.known.folder.as_deref(), pick.files.is_flat);
@@ -195,7 +196,7 @@ impl Work<'_> {
             let rows = self.all_rows(files, Some(opposite))?;
             return Ok(from_the_end(rows, order));
         }
-        let count = pick.count.to_string();
+        let count = (pick.count + pick.nth - 1).to_string();
         let is_list = files.is_flat && self.pattern(files).is_none();
         let told = self.listing(files, Some(order), if is_list { "100" } else { &count })?;
         let only_files = |told: &Told| -> Vec<Row> {

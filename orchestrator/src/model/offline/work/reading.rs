@@ -17,7 +17,7 @@ impl Work<'_> {
         let path = self.file(file)?;
         let told = match part {
             Part::Lines(from, _) => self.read_from(&path, from)?,
-            Part::All | Part::First(_) | Part::Last(_) => self.reading(&path)?,
+            Part::All | Part::First(_) | Part::Last(_) | Part::FromEnd(_) => self.reading(&path)?,
         };
         if is_prelude {
             self.keep_text(told.body.clone());
@@ -31,6 +31,11 @@ impl Work<'_> {
             Part::First(count) => first_lines(&told.body, count),
             Part::Lines(from, to) => between(&told.body, from, to),
             Part::Last(count) => self.last_lines(&path, &told, count)?,
+            Part::FromEnd(line) => {
+                let lines = self.last_lines(&path, &told, line)?;
+                let is_there = lines.lines().count().to_string() == *line;
+                if is_there { first_lines(&lines, "1") } else { String::new() }
+            }
         };
         self.say(text.trim_end_matches('\n').to_owned());
         self.keep_text(text);
