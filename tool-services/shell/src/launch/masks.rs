@@ -122,3 +122,22 @@ fn lay(cover: &OwnedFd, target: &OwnedFd, path: &OsStr) -> Result<OwnedFd, Launc
 fn says(path: &OsStr) -> String {
     format!("hiding {}", Path::new(path).display())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_moved_away_is_told_instead_of_left_without_a_mask() {
+        let folder = tempfile::tempdir().unwrap();
+        create_dir(folder.path().join("a")).unwrap();
+        File::create(folder.path().join("a/.env")).unwrap();
+        let root = File::open(folder.path()).unwrap();
+        let look = || find(root.as_fd(), OsStr::new("a/.env"));
+        assert!(look().is_ok());
+        std::fs::rename(folder.path().join("a"), folder.path().join("b")).unwrap();
+        assert!(matches!(look(), Err(LaunchError::Gone(path)) if path == "a/.env"));
+        std::os::unix::fs::symlink("b", folder.path().join("a")).unwrap();
+        assert!(matches!(look(), Err(LaunchError::Gone(_))));
+    }
+}
