@@ -71,7 +71,7 @@ pub enum Error {
 /// Runs an orchestrator until `shutdown`, then drains it.
 ///
 /// # Errors
-/// [`Error`]; nothing is left running then.
+/// [`enum@Error`]; nothing is left running then.
 pub async fn run(config: Config, node: Node, shutdown: CancellationToken) -> Result<(), Error> {
     let bound = transport::bind(&node.listen, &node.credentials).await?;
     let journal: Arc<dyn Journal> =

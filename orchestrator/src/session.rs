@@ -1,7 +1,7 @@
 //! A session: a virtual actor, woken by its first message and folded away when it is idle.
 //!
 //! `handle` is its address, `message` what it understands, `actor` the thin shell around
-//! [`crate::run`], `log` its hand on the journal, `effects` what it starts, `watchers` who is told.
+//! [`mod@crate::run`], `log` its hand on the journal, `effects` what it starts, `watchers` who is told.
 //! Which sessions live in this process is known to [`Sessions`]. Next: `run`.
 
 mod actor;
