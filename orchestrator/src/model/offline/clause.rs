@@ -14,6 +14,9 @@ use super::{
 /// Stands for a name; no keyboard makes it.
 const BLANK: char = '\u{1}';
 
+/// Files of an order that are named where all are wanted.
+const MANY: usize = 100;
+
 /// A clause with everything that was found out about it.
 pub(super) struct Clause<'a> {
     /// As it stands in the masked text.
@@ -49,9 +52,12 @@ impl<'a> Clause<'a> {
     /// The calculations in it, quoted ones included.
     pub(super) fn sums(&self) -> Vec<sums::Sum> {
         let mut text = String::with_capacity(self.text.len());
-        for character in self.text.chars() {
+        for (at, character) in self.text.char_indices() {
+            // The digits of a name are no numbers: `data/2024-05`.
+            let is_name = self.bare[at..].starts_with(BLANK);
             match self.masked.quote(character) {
                 Some(quote) => text.push_str(&quote.inner),
+                None if is_name => text.push(BLANK),
                 None => text.push(character),
             }
         }
@@ -93,7 +99,11 @@ impl<'a> Clause<'a> {
         let found = orders.into_iter().find(|(_, phrases)| self.says(phrases));
         // `the last file changed`, `who edited what last`
         let is_last = self.says("last") && self.says(p::CHANGES) && !self.says(p::WHEN);
-        found.map(|(order, _)| order).or_else(|| is_last.then_some(Order::Newest))
+        found
+            .map(|(order, _)| order)
+            .or_else(|| is_last.then_some(Order::Newest))
+            .or_else(|| self.says(p::BY_SIZE).then_some(Order::Largest))
+            .or_else(|| self.says(p::BY_TIME).then_some(Order::Newest))
     }
 
     /// The first files of an order, if it speaks of some.
@@ -114,7 +124,8 @@ impl<'a> Clause<'a> {
             "{n} 个",
             "前 {n}",
         ];
-        let count = number(&counts, &numerals::plain(&self.bare)).unwrap_or(1);
+        let most = if self.says(p::SORTED) { MANY } else { 1 };
+        let count = number(&counts, &numerals::plain(&self.bare)).unwrap_or(most);
         let places = [
             "no {n} (largest|biggest|heaviest|newest|latest|most recent|oldest|smallest)",
             "第 {n} (大|小|新|旧|老|早)",

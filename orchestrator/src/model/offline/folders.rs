@@ -1,6 +1,7 @@
 //! Which word of a clause is a folder.
 
 use super::{
+    places,
     tokens::{Kind, Token},
     words::{each, has_any},
 };
@@ -75,25 +76,20 @@ pub(super) fn is_folder_word(token: &Token) -> bool {
 /// How surely a word is a folder, 0 the surest; `None` if it is none.
 fn rank(tokens: &[Token], at: usize) -> Option<u8> {
     let token = &tokens[at];
-    // `ls -la docs`
-    if token.text.starts_with('-') {
-        return None;
-    }
-    let is_number =
-        token.text != "." && token.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    if token.kind == Kind::Han || is_number {
+    let is_called = is_called_folder(tokens, at);
+    if cannot_be(tokens, at, is_called) {
         return None;
     }
     let is_word = token.kind == Kind::Word && is_plain_word(token);
-    if is_called_folder(tokens, at) && !is_word && !token.is_any(NO_NAMES) {
+    if is_called && !is_word && !token.is_any(NO_NAMES) {
         return Some(0);
     }
     if token.text.ends_with('/') {
         return Some(1);
     }
     // `search x for …`
-    let verb = at.checked_sub(1).map(|at| &tokens[at]);
-    let is_searched = verb.is_some_and(|verb| verb.is_any("search, scan, grep"))
+    let before = at.checked_sub(1).map(|at| &tokens[at]);
+    let is_searched = before.is_some_and(|verb| verb.is_any("search, scan, grep"))
         && tokens.get(at + 1).is_some_and(|next| next.is("for"));
     if is_searched && !token.is_file() {
         return Some(1);
@@ -103,13 +99,11 @@ fn rank(tokens: &[Token], at: usize) -> Option<u8> {
     }
     // `the project` is where everything is; `project` may be a folder.
     let is_pointed_at =
-        at.checked_sub(1).is_some_and(|at| tokens[at].is_any("the, this, my, our, whole, entire"));
+        before.is_some_and(|before| before.is_any("the, this, my, our, whole, entire"));
     if is_pointed_at && token.is_any(HERE) {
         return None;
     }
-    let mut before = tokens[..at].iter().rev();
-    let preposition = before.find(|word| !word.is_any(ARTICLES) && !word.text.starts_with('-'));
-    let is_behind = |list: &str| preposition.is_some_and(|word| word.is_any(list));
+    let is_behind = |list: &str| is_behind(tokens, at, list);
     let next = tokens.get(at + 1).filter(|next| next.kind == Kind::Han);
     if is_behind(DEEP) || next.is_some_and(|next| begins(&next.text, HAN_BEHIND)) {
         return Some(1);
@@ -119,21 +113,42 @@ fn rank(tokens: &[Token], at: usize) -> Option<u8> {
     }
     // What is quoted behind "of" is mostly no folder: `occurrences of "x"`.
     let is_of_quote = token.kind == Kind::Quote && is_behind("of, at");
-    if is_behind(SHALLOW) && !begins_as_number(token) && !is_of_quote {
+    let is_part = begins_as_number(token) && !is_number(token);
+    if is_behind(SHALLOW) && !is_part && !is_of_quote {
         return Some(3);
     }
     // `list docs`
-    let is_last = at + 1 == tokens.len();
-    if is_last
-        && verb.is_some_and(|verb| verb.is_any("list, ls, browse"))
-        && !token.text.starts_with('-')
-    {
-        return Some(3);
-    }
-    let before = at.checked_sub(1).map(|before| &tokens[before]);
+    let is_listed = before.is_some_and(|verb| verb.is_any("list, ls, browse"));
     let is_behind_han =
         before.is_some_and(|before| before.kind == Kind::Han && ends(&before.text, HAN_BEFORE));
-    is_behind_han.then_some(3)
+    ((is_listed && at + 1 == tokens.len()) || is_behind_han).then_some(3)
+}
+
+/// Whether a word is something else, whatever stands around it.
+fn cannot_be(tokens: &[Token], at: usize, is_called: bool) -> bool {
+    let token = &tokens[at];
+    // `ls -la docs`, `9 / 2`
+    if token.kind == Kind::Han || token.text.starts_with('-') || token.text == "/" {
+        return true;
+    }
+    // `in 2024` at the end may be a folder, `in 3 words` is none.
+    let is_end = at + 1 == tokens.len() && token.text.len() > 2;
+    let is_here = is_end && is_behind(tokens, at, "in, under, below, inside");
+    let is_file =
+        places::is_shouted(tokens, at) || places::is_dotfile(token) || places::is_makefile(token);
+    let is_count = is_number(token) && !is_here;
+    !is_called && (is_count || (is_file && !is_behind(tokens, at, DEEP)))
+}
+
+fn is_number(token: &Token) -> bool {
+    token.text != "." && token.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
+/// Whether a word stands behind one of these, articles and options left out.
+fn is_behind(tokens: &[Token], at: usize, list: &str) -> bool {
+    let mut before = tokens[..at].iter().rev();
+    let preposition = before.find(|word| !word.is_any(ARTICLES) && !word.text.starts_with('-'));
+    preposition.is_some_and(|word| word.is_any(list))
 }
 
 /// `folder x`, `x folder`, `folder called x`, `x 目录`.

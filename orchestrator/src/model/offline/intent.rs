@@ -5,6 +5,8 @@
 //! in `phrases.rs`, what a search is for in `queries.rs`, contents and commands in `orders.rs`,
 //! numbers that are to be combined in `quantity.rs`.
 
+mod shared;
+
 use super::{
     clause::{Clause, part},
     clauses,
@@ -95,6 +97,7 @@ pub(super) fn understand(text: &str) -> Understood {
             last = longer;
         }
     }
+    shared::lend_folders(&mut goals);
     let unclear = unclear.iter().map(|clause| masked.unmask(clause)).collect();
     Understood { goals, unclear }
 }
@@ -209,8 +212,8 @@ fn search(clause: &Clause<'_>) -> Option<Goal> {
         || clause.says("anything, anyone, any code, 代码")
         || has_file;
     let is_mention = clause.says(p::MENTION) && speaks_of_text;
-    let is_where = (clause.says(p::WHERE) || clause.says(p::STANDS)) && clause.says(p::STANDS);
     let is_quoted = clause.tokens.iter().any(|token| token.kind == tokens::Kind::Quote);
+    let is_where = clause.says(p::STANDS) || (clause.says(p::WHERE) && is_quoted && !has_file);
     let is_find = is_quoted
         && !has_file
         && clause.says("find, look for, count, how many, 查找, 找, 多少, 几个")
@@ -284,7 +287,7 @@ fn about_a_file(clause: &Clause<'_>) -> Option<Goal> {
     if clause.says(p::BYTES) && clause.says(p::ALL_BYTES) && clause.says(p::FILES) {
         return Some(Goal::Tell(Quantity::AllBytes(clause.files())));
     }
-    if clause.says(p::BYTES) && clause.has_file() {
+    if clause.says(p::BYTES) && clause.has_file() && !clause.says(p::SORTED) {
         return Some(Goal::Tell(Quantity::Bytes(clause.file())));
     }
     let asks_when = clause.says("when, time, date, 什么时候, 何时, 时间, 日期");
@@ -311,6 +314,10 @@ fn about_files(clause: &Clause<'_>) -> Option<Goal> {
         return Some(Goal::Tell(Quantity::Folders(folder())));
     }
     let has_pattern = clause.places.pattern.is_some();
+    // Of two places, only one would be counted.
+    if clause.says("how many more, how many fewer, 多多少, 多几个, 少多少, 少几个") {
+        return None;
+    }
     if clause.says(p::COUNT) && (clause.says(p::FILES) || has_pattern) {
         return Some(Goal::Tell(Quantity::Files(clause.files())));
     }

@@ -32,7 +32,9 @@ pub(super) fn pattern(tokens: &[Token], at: usize) -> Option<String> {
     if token.kind == Kind::Han {
         return token.text.contains("文本文件").then(|| "*.txt".to_owned());
     }
-    if is_glob(&token.text) {
+    // What is quoted is a glob only if it looks like one for names: `"a*b"` may be text.
+    let is_name = token.kind != Kind::Quote || token.text.contains(['.', '/']);
+    if is_glob(&token.text) && is_name {
         return Some(token.text.clone());
     }
     let bare = token.text.trim_start_matches('.');

@@ -7,8 +7,7 @@ pub(super) const COUNT: &str = "how many, number of, count, count of, total numb
 pub(super) const FILES: &str = "file, files, document, documents, 文件, 文档";
 pub(super) const FOLDERS: &str =
     "folders, directories, subfolders, subdirectories, 子目录, 子文件夹, 个文件夹, 个目录";
-pub(super) const LINES: &str =
-    "wc -l, lines, line count, line number, linecount, how long is, loc, 多少行, 行数, 几行";
+pub(super) const LINES: &str = "wc -l, lines, line count, line counts, line number, linecount, how long is, loc, 多少行, 行数, 几行";
 pub(super) const CHARACTERS: &str = "how many characters, number of characters, character count, 多少个字符, 多少字符, 字符数, \
     多少个字, 多少字";
 pub(super) const HEADINGS: &str = "heading, headings, section titles, section names, titles of the sections, sections, \
@@ -27,13 +26,20 @@ pub(super) const CHANGED: &str = "when was, when did, last modified, last change
 pub(super) const NEWEST: &str = "changed last, modified last, edited last, updated last, 最后改动, 最后更新, newest, latest, most recent, most recently, last modified, last changed, last updated, \
     recently modified, freshest, youngest, 最新, 最近修改, 最近更新, 最近改, 最近编辑, 最近一次, 最近的, \
     最近动过, 刚刚修改, 刚修改, 第二新, 第三新, 最后修改, 最后改, 最后编辑, 最后一次修改, 最晚";
-pub(super) const OLDEST: &str = "for the longest time, longest time, longest ago, untouched the longest, 最久没, 最久未, 最长时间没, oldest, earliest, least recent, least recently, 最旧, 最老, 最早, 最久, 第二旧, 第三旧, 第二老, 第三老, 第二早, 第三早";
+pub(super) const OLDEST: &str = "for the longest time, longest time, longest ago, untouched the longest, 最久没, 最久未, 最长时间没, oldest, earliest, least recent, least recently, 最旧, 从旧到新, 最老, 最早, 最久, 第二旧, 第三旧, 第二老, 第三老, 第二早, 第三早";
 pub(super) const LARGEST: &str = "the most space, most disk space, 占用空间最多, 占用空间最大, 占空间最多, 占空间最大, 占地最大, largest, biggest, heaviest, greatest, 第二大, 第三大, 第2大, 第3大, most bytes, takes the most space, 最大, 最占空间, \
     体积最大";
-pub(super) const SMALLEST: &str = "the least space, 占用空间最少, 占用空间最小, smallest, tiniest, fewest bytes, least bytes, 最小, 体积最小, 第二小, 第三小, 第2小, 第3小";
+pub(super) const SMALLEST: &str = "the least space, 占用空间最少, 占用空间最小, smallest, tiniest, fewest bytes, least bytes, 最小, 从小到大, 由小到大, 体积最小, 第二小, 第三小, 第2小, 第3小";
 
 /// What is done to files that are looked for by their last change, beside "last".
 pub(super) const CHANGES: &str = "change, changed, modify, modified, edit, edited, update, updated, touch, touched, saved, written";
+/// All files are meant, in an order.
+pub(super) const SORTED: &str = "sorted, sort, ordered by, order by, newest first, latest first, oldest first, largest first, \
+    biggest first, smallest first, 排序, 排列, 按大小, 按时间, 按修改时间, 按日期, 从大到小, 从小到大, \
+    从新到旧, 从旧到新, 由大到小, 由小到大";
+pub(super) const BY_SIZE: &str = "by size, by file size, 按大小, 按文件大小, 从大到小, 由大到小";
+pub(super) const BY_TIME: &str =
+    "by date, by time, by modification, by age, 按时间, 按修改时间, 按日期, 从新到旧";
 /// A time is asked for.
 pub(super) const WHEN: &str = "when, what time, which time, what date";
 
@@ -132,17 +138,17 @@ pub(super) const BEYOND: &str = "summari*, summary, translate, translation, expl
 pub(super) const POINTERS: &str = "it, that, this, its, them, those, the result, that number, this number, the file, \
     that file, 结果, 它, 其, 该, 这个数, 那个数, 这个数字, 那个数字, 得数, 上述";
 /// As a clause of its own, only asks to be told what was asked for.
-pub(super) const ECHOES: &str = "tell me, let me know, which ones, which one, which ones are they, which files, what are they, 告诉我, \
+pub(super) const ECHOES: &str = "tell me, let me know, which ones, which one, which ones are they, which files, what are they, show it to me, show me, 给我看看, 给我看, 告诉我, \
     是哪些, 分别是哪些, 有哪些, 是哪个, 哪些";
 /// The same, with a few words around it.
-pub(super) const FILLERS: &str = "show me what is in it, show me what it says, show it to me, show me, 给我看看, 给我看, tell me the output, tell me the result, tell me the answer, show me the output, \
+pub(super) const FILLERS: &str = "show me what is in it, show me what it says, tell me the output, tell me the result, tell me the answer, show me the output, \
     show me the result, show the output, show the result, give me the result, \
     give me the answer, give me the output, report the result, report the output, tell me, \
     thanks, thank you, report back, let me know, print the result, print the output, \
     告诉我结果, 告诉我答案, 告诉我输出, 给我结果, 给我看结果, 把结果告诉我, 把输出告诉我, \
     显示结果, 显示输出, 输出结果, 谢谢, 告诉我";
 /// Numbers of several things are wanted as one.
-pub(super) const TOGETHER: &str = "in total, total, together, altogether, combined, sum of, in all, 之和, 总和, 一共, \
+pub(super) const TOGETHER: &str = "in total, total, together, altogether, combined, sum, sum of, in all, 之和, 总和, 一共, \
     总共, 加起来, 合计, 总计";
 /// Contents that have to be found out before they are written.
 pub(super) const FINDINGS: &str = "headings, number of, line count, count of, names of, list of, total, output of, 标题, 行数, \

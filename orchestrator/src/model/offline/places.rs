@@ -80,7 +80,12 @@ fn is_file(tokens: &[Token], at: usize) -> bool {
     let is_bare_name =
         is_behind_file && is_name(token) && !next.is_some_and(folders::is_folder_word);
     let is_title = next.is_some_and(|next| next.is("file")) && is_title(token);
-    token.is_file() || is_bare_name || is_title || is_shouted(token) || is_dotfile(token)
+    token.is_file()
+        || is_bare_name
+        || is_title
+        || is_shouted(tokens, at)
+        || is_dotfile(token)
+        || is_makefile(token)
 }
 
 /// A name behind the word "file": quoted, or unlike a word of a sentence.
@@ -101,15 +106,36 @@ fn is_title(token: &Token) -> bool {
         && !token.is_any(NO_TITLES)
 }
 
-/// `LICENSE`: files without extension are often written in capitals.
-fn is_shouted(token: &Token) -> bool {
+/// `LICENSE`: files without extension are often written in capitals; so are requests as a whole, and
+/// words that are looked for in files.
+pub(super) fn is_shouted(tokens: &[Token], at: usize) -> bool {
+    const BEFORE_WORDS: &str = "mention, mentions, mentioning, contain, contains, containing, for, word, words, use, \
+        uses, text, string, term, grep";
+    let token = &tokens[at];
+    let is_lower = |token: &Token| {
+        token.kind == Kind::Han || token.text.bytes().any(|byte| byte.is_ascii_lowercase())
+    };
+    let others = tokens.iter().filter(|token| !token.text.contains('.'));
+    let is_all = others.clone().count() > 1 && !others.into_iter().any(is_lower);
+    let is_looked_for = at.checked_sub(1).is_some_and(|before| tokens[before].is_any(BEFORE_WORDS));
     token.kind == Kind::Word
         && token.text.len() >= 5
         && token.text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+        && !is_all
+        && !is_looked_for
+}
+
+/// `Makefile`, `Dockerfile`
+pub(super) fn is_makefile(token: &Token) -> bool {
+    let name = token.text.rsplit('/').next().unwrap_or_default();
+    token.kind != Kind::Han
+        && name.len() > 4
+        && name.ends_with("file")
+        && name.starts_with(|first: char| first.is_ascii_uppercase())
 }
 
 /// `.gitignore`
-fn is_dotfile(token: &Token) -> bool {
+pub(super) fn is_dotfile(token: &Token) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     token.kind != Kind::Han
         && token.text.strip_prefix('.').is_some_and(|name| {

@@ -47,8 +47,38 @@ const ORDERS: &[(&str, &str, &str, bool)] = &[
     ("quotient of", "and", "/", false),
 ];
 
+/// A share or a multiple of a number that must be found out, as a pattern of its words, the sign,
+/// and the other number.
+const MULTIPLES: &[(&str, &str, &str)] = &[
+    ("{p}% of", "*", "({p}/100)"),
+    ("{p} percent of", "*", "({p}/100)"),
+    ("(twice|double)", "*", "2"),
+    ("half [of]", "/", "2"),
+    ("squared", "^", "2"),
+    ("的 {p}%", "*", "({p}/100)"),
+    ("的 百分之 {p}", "*", "({p}/100)"),
+    ("的 {n} 倍", "*", "{n}"),
+    ("的 两倍", "*", "2"),
+    ("的 一半", "/", "2"),
+    ("的 平方", "^", "2"),
+];
+
 /// Two numbers to combine, of which at least one must be found out.
 pub(super) fn combination(clause: &Clause<'_>) -> Option<Goal> {
+    multiple(clause).or_else(|| of_two(clause))
+}
+
+fn multiple(clause: &Clause<'_>) -> Option<Goal> {
+    let (caught, operator, right) = MULTIPLES.iter().find_map(|(row, operator, right)| {
+        Some((pattern::find(row, clause.text)?, *operator, *right))
+    })?;
+    let of = format!("{} {}", &clause.text[..caught.start], &clause.text[caught.end..]);
+    let left = quantity(&of, clause).filter(|left| !matches!(left, Quantity::Given(_)))?;
+    let right = Quantity::Given(caught.fill(right));
+    Some(Goal::Combine(Combination { left, operator, right, places: None }))
+}
+
+fn of_two(clause: &Clause<'_>) -> Option<Goal> {
     let (text, _) = rewrite::places(clause.text);
     let (_, places) = rewrite::places(&numerals::plain(clause.text));
     let (left, operator, right) = ordered(&text).or_else(|| joined(&text))?;

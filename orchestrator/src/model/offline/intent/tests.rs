@@ -774,3 +774,42 @@ fn a_question_that_nobody_understands_is_no_search_for_a_file() {
         assert_eq!(understand(text).goals, [], "{text}");
     }
 }
+
+#[test]
+fn shares_and_multiples_of_what_is_found_out() {
+    check(
+        "lines(a.md) * (15/100)",
+        &["15% of the number of lines in a.md", "a.md 行数的 15% 是多少"],
+    );
+    check("headings(a.md) * 2", &["twice the number of headings in a.md", "a.md 标题数的两倍"]);
+    check("files(*.rs in src) / 2", &["half of the number of .rs files under src"]);
+    check("calc (80/2)", &["80的一半", "half of 80"]);
+}
+
+#[test]
+fn folders_in_an_order() {
+    check(
+        "100 largest * in docs flat",
+        &["List the files in docs sorted by size", "按大小列出docs里的文件"],
+    );
+    check("100 newest * in docs flat", &["List the files in docs, newest first"]);
+}
+
+#[test]
+fn a_folder_that_is_named_once_is_meant_twice() {
+    check(
+        "tell files(*.rs in src) | tell files(*.py in src)",
+        &["How many .rs files and how many .py files are under src?"],
+    );
+}
+
+#[test]
+fn names_without_extension_are_files_and_numbers_may_be_folders() {
+    check("read Makefile", &["Show me the Makefile", "cat Makefile"]);
+    check("tell lines(.gitignore)", &["How many lines are in .gitignore?"]);
+    check("tell lines(a.md)", &["HOW MANY LINES DOES a.md HAVE"]);
+    check("places of 'FIXME' * in src", &["Search for FIXME in src"]);
+    check("newest * in 2024 flat", &["Which is the newest file in 2024?"]);
+    check("list data/2024-05", &["What is in data/2024-05?"]);
+    check("files with 'a*b' * in src", &["Which files under src contain \"a*b\"?"]);
+}

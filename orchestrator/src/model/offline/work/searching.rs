@@ -67,6 +67,10 @@ impl Work<'_> {
                 self.known.file = Some(file.clone());
                 Some(file.clone())
             }
+            // Nothing but a file was spoken of: `in the newest file, how often …`.
+            None if search.shows == Shows::Places && self.known.file.is_some() => {
+                self.known.file.clone()
+            }
             folder => self.folder(folder.as_deref()),
         };
         if let Some(place) = place {
@@ -137,7 +141,8 @@ impl Work<'_> {
     }
 
     fn place(&self, search: &Search) -> String {
-        let folder = search.files.folder.as_deref().or(self.known.folder.as_deref());
+        let file = self.known.file.as_deref().filter(|_| search.shows == Shows::Places);
+        let folder = search.files.folder.as_deref().or(file).or(self.known.folder.as_deref());
         let place = answer::place(self.language, folder, search.files.is_flat);
         match (&search.files.pattern, self.language) {
             (Some(pattern), Language::English) => format!("matching {pattern} {place}"),
