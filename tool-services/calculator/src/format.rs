@@ -65,7 +65,8 @@ fn exact_decimal(value: &RBig) -> String {
             return digits(scaled.numerator(), -places.cast_signed(), Zeros::Drop);
         }
     }
-    decimal(&Near::exact(value.to_float::<HalfEven, 10>(SHOWN).value()), SHOWN)
+    // `to_float` rounds twice, the second time from one digit more: that digit must be far behind.
+    decimal(&Near::exact(value.to_float::<HalfEven, 10>(SHOWN + 20).value()), SHOWN)
 }
 
 /// Digits after the point of a fraction over `denominator`, if its decimal ends.
