@@ -121,17 +121,27 @@ impl<'a> Clause<'a> {
         let counts = [
             "(top|first) {n}",
             "{n} (largest|biggest|newest|latest|oldest|smallest|most recent)",
+            "{n} (files|documents)",
             "{n} 个",
             "前 {n}",
         ];
         let most = if self.says(p::SORTED) { MANY } else { 1 };
-        let count = number(&counts, &numerals::plain(&self.bare)).unwrap_or(most);
+        let count = number(&counts, &numerals::plain(&self.without_kinds())).unwrap_or(most);
         let places = [
             "no {n} (largest|biggest|heaviest|newest|latest|most recent|oldest|smallest)",
             "第 {n} (大|小|新|旧|老|早)",
         ];
         let nth = number(&places, &numerals::ordinals(&self.bare)).unwrap_or(1);
         speaks_of_files.then(|| Pick { order, files: self.files(), count, nth })
+    }
+
+    /// The words without names and kinds of file: `two .rs files` are two files.
+    fn without_kinds(&self) -> String {
+        let mut text = self.bare.clone();
+        for token in self.places.all().filter_map(|at| self.tokens.get(at)) {
+            text.replace_range(token.start..token.end, &" ".repeat(token.end - token.start));
+        }
+        text
     }
 
     /// The file that is meant.
