@@ -19,6 +19,8 @@ pub(super) const INTENTS: [Intent; 2] = [
             ("Make a new file called {new} with the content: {text}", WRITTEN),
             ("Put \"{text}\" into {new}", WRITTEN),
             ("Please write a file named {new} that says {text}", WRITTEN),
+            ("Create {new} and write \"{text}\" in it.", WRITTEN),
+            ("Could you jot down \"{text}\" in {new}?", WRITTEN),
         ],
         chinese: &[
             ("新建文件 {new}，内容是“{text}”", WRITTEN),
@@ -26,6 +28,7 @@ pub(super) const INTENTS: [Intent; 2] = [
             ("创建一个名为 {new} 的文件，写上：{text}", WRITTEN),
             ("将「{text}」保存到 {new}", WRITTEN),
             ("在 {new} 里写“{text}”", WRITTEN),
+            ("创建{new}并写入“{text}”", WRITTEN),
         ],
         values: new_file,
         check: Check::Done,
@@ -39,6 +42,7 @@ pub(super) const INTENTS: [Intent; 2] = [
             ("Can you run '{command}' for me?", "{command}"),
             ("What does `{command}` print?", "{command}"),
             ("run {command}", "{command}"),
+            ("What's the output of `{command}`?", "{command}"),
         ],
         chinese: &[
             ("运行：{command}", "{command}"),

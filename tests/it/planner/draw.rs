@@ -13,6 +13,12 @@ const WORDS: [&str; 48] = [
     "vortex", "willow", "yeast",
 ];
 
+/// Names that mean something in a request, too.
+const AWKWARD: [&str; 12] = [
+    "search", "tests", "reports", "tools", "shell", "write", "run", "list", "count", "sums",
+    "readers", "v1.2",
+];
+
 /// Words that are only where they were put.
 const RARE: [&str; 12] = [
     "quorum",
@@ -123,7 +129,8 @@ impl Draw {
     pub(super) fn name(&mut self) -> String {
         loop {
             let (word, number) = (self.word(), self.whole(10, 99));
-            let name = match self.whole(0, 5) {
+            let name = match self.whole(0, 6) {
+                6 => self.pick(&AWKWARD).to_owned(),
                 0 | 1 => word.to_owned(),
                 2 => format!("{word}-{number}"),
                 3 => format!("{word}_{}", self.word()),

@@ -84,12 +84,15 @@ pub(super) const INTENTS: [Intent; 5] = [
             ("Show lines 2 to {n} of {text}", "sed -n 2,{n}p '{text}'"),
             ("Print the first line of {text}", "head -n 1 '{text}'"),
             ("the last {n} lines of {text}", "tail -n {n} '{text}'"),
+            ("What is the second to last line of {text}?", "tail -n 2 '{text}' | head -n 1"),
+            ("print the third line of {text}", "sed -n 3p '{text}'"),
         ],
         chinese: &[
             ("{text}的第{n}行是什么？", "sed -n {n}p '{text}'"),
             ("显示 {text} 的前{n}行", "head -n {n} '{text}'"),
             ("{text} 最后一行写的是什么", "tail -n 1 '{text}'"),
             ("给我看 {text} 的第2到{n}行", "sed -n 2,{n}p '{text}'"),
+            ("{text}的倒数第二行是什么", "tail -n 2 '{text}' | head -n 1"),
             ("{text}第一行的内容是什么", "head -n 1 '{text}'"),
         ],
         values: |draw, scene, _| {

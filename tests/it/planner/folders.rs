@@ -13,6 +13,12 @@ const OLDEST: &str =
     "find '{dir}' -type f -printf '%T@ %p\\n' | sort -n | head -n 1 | cut -d' ' -f2-";
 const LARGEST: &str =
     "find '{dir}' -type f -printf '%s %p\\n' | sort -rn | head -n 1 | cut -d' ' -f2-";
+const SECOND_LARGEST: &str = "ls -S '{dir}' | sed -n 2p";
+const SECOND_SMALLEST: &str = "ls -Sr '{dir}' | sed -n 2p";
+const SECOND_NEWEST: &str = "ls -t '{dir}' | sed -n 2p";
+const THIRD_NEWEST: &str = "ls -t '{dir}' | sed -n 3p";
+const LARGEST_THREE: &str = "ls -S '{dir}' | head -n 3";
+const NEWEST_THREE: &str = "ls -t '{dir}' | head -n 3";
 const LARGEST_BELOW: &str =
     "find '{deep}' -type f -printf '%s %p\\n' | sort -rn | head -n 1 | cut -d' ' -f2-";
 const SMALLEST: &str =
@@ -21,7 +27,7 @@ const LARGEST_KIND: &str = "find '{deep}' -type f -name '*.{kind}' -printf '%s %
 const KIND: &str = "find '{deep}' -type f -name '*.{kind}'";
 const KIND_COUNT: &str = "find '{deep}' -type f -name '*.{kind}' | wc -l";
 
-pub(super) const INTENTS: [Intent; 6] = [
+pub(super) const INTENTS: [Intent; 8] = [
     Intent {
         name: "list a folder",
         english: &[
@@ -78,6 +84,44 @@ pub(super) const INTENTS: [Intent; 6] = [
             ("找出 {dir} 下面最小的文件", SMALLEST),
             ("{deep}下体积最大的.{kind}文件是什么", LARGEST_KIND),
             ("{dir} 里哪个文件占用空间最多？", LARGEST),
+        ],
+        values: folder,
+        check: Check::Named,
+    },
+    Intent {
+        name: "one further down an order",
+        english: &[
+            ("What's the second largest file in {dir}?", SECOND_LARGEST),
+            ("Which file in {dir} is the 2nd biggest?", SECOND_LARGEST),
+            ("Name the second newest file in {dir}", SECOND_NEWEST),
+            ("the third most recent file in {dir}", THIRD_NEWEST),
+            ("Find the second smallest file in {dir}.", SECOND_SMALLEST),
+        ],
+        chinese: &[
+            ("{dir}里第二大的文件是哪个？", SECOND_LARGEST),
+            ("{dir} 目录下第二新的文件叫什么", SECOND_NEWEST),
+            ("找出{dir}中第三新的文件", THIRD_NEWEST),
+            ("{dir} 里面第二小的文件是什么", SECOND_SMALLEST),
+            ("哪个是{dir}文件夹里第二大的文件", SECOND_LARGEST),
+        ],
+        values: folder,
+        check: Check::Named,
+    },
+    Intent {
+        name: "the first few of an order",
+        english: &[
+            ("What are the 3 largest files in {dir}?", LARGEST_THREE),
+            ("List the three newest files in {dir}", NEWEST_THREE),
+            ("top 3 biggest files in {dir}", LARGEST_THREE),
+            ("Show the 3 most recent files in {dir}.", NEWEST_THREE),
+            ("which three files in {dir} are the largest", LARGEST_THREE),
+        ],
+        chinese: &[
+            ("{dir}里最大的3个文件是哪些？", LARGEST_THREE),
+            ("列出 {dir} 中最新的三个文件", NEWEST_THREE),
+            ("{dir}目录下最大的三个文件", LARGEST_THREE),
+            ("{dir} 里最近修改的三个文件是什么", NEWEST_THREE),
+            ("找出{dir}里最大的前三个文件", LARGEST_THREE),
         ],
         values: folder,
         check: Check::Named,
@@ -153,7 +197,7 @@ fn folder(draw: &mut Draw, scene: &Scene, _: bool) -> Values {
     let (flat, deep) = (&scene.flat[flat], &scene.deep[deep]);
     let file = draw.pick(&deep.files);
     let name = file.rsplit('/').next().unwrap();
-    let (stem, kind) = name.split_once('.').unwrap();
+    let (stem, kind) = name.rsplit_once('.').unwrap();
     let any = if draw.coin() { &flat.path } else { &deep.path };
     vec![
         ("dir", same(&flat.path)),

@@ -12,7 +12,7 @@ const RATIO: &str = "f=$(find '{deep}' -type f -name '*.{kind}' -printf '%s %p\\
 const NEWEST: &str = "f=$(find '{dir}' -type f -printf '%T@ %p\\n' | sort -rn | head -n 1 \
     | cut -d' ' -f2-); ";
 
-pub(super) const INTENTS: [Intent; 3] = [
+pub(super) const INTENTS: [Intent; 4] = [
     Intent {
         name: "lines of the largest by number of files",
         english: &[
@@ -82,6 +82,31 @@ pub(super) const INTENTS: [Intent; 3] = [
         check: Check::Counted,
     },
     Intent {
+        name: "a share of a number that is found out",
+        english: &[
+            ("What is {p}% of the number of lines in {one}?", "echo \"{lines_one} * {p} / 100\""),
+            ("twice the line count of {one}", "echo \"{lines_one} * 2\""),
+            (
+                "Count the lines of {one} and multiply the result by {p}",
+                "echo \"{lines_one} * {p}\"",
+            ),
+            ("How many lines does {one} have, divided by {p}?", "echo \"{lines_one} / {p}\""),
+            (
+                "Divide the line count of {one} by the line count of {two}.",
+                "echo \"{lines_one} / {lines_two}\"",
+            ),
+        ],
+        chinese: &[
+            ("{one} 行数的两倍是多少", "echo \"{lines_one} * 2\""),
+            ("{one}的行数除以{p}等于多少", "echo \"{lines_one} / {p}\""),
+            ("统计 {one} 的行数，再乘以{p}", "echo \"{lines_one} * {p}\""),
+            ("{one} 行数的 {p}% 是多少？", "echo \"{lines_one} * {p} / 100\""),
+            ("用{one}的行数除以{two}的行数", "echo \"{lines_one} / {lines_two}\""),
+        ],
+        values: places,
+        check: Check::Divided,
+    },
+    Intent {
         name: "text of a file that is found first",
         english: &[
             ("Print the newest file in {dir}", "{newest}cat $f"),
@@ -113,6 +138,9 @@ fn places(draw: &mut Draw, scene: &Scene, _: bool) -> Values {
     let newest = NEWEST.replace("{dir}", &flat.path);
     vec![
         ("newest", same(newest)),
+        ("p", draw.number(3, 40)),
+        ("lines_one", same("$(grep -c '' '{one}')")),
+        ("lines_two", same("$(grep -c '' '{two}')")),
         ("dir", same(&flat.path)),
         ("deep", same(&deep.path)),
         ("kind", same(draw.pick(&["rs", "py", "md", "toml"]))),

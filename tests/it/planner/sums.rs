@@ -6,7 +6,7 @@ use super::{
     table::{Check, Intent},
 };
 
-pub(super) const INTENTS: [Intent; 6] = [
+pub(super) const INTENTS: [Intent; 8] = [
     Intent {
         name: "arithmetic",
         english: &[
@@ -51,6 +51,51 @@ pub(super) const INTENTS: [Intent; 6] = [
             ("求{a}的百分之{p}", "{a}*{p}/100"),
         ],
         values: percentage,
+        check: Check::Calculated,
+    },
+    Intent {
+        name: "one operation after the other",
+        english: &[
+            ("Multiply {b} by {c} and then subtract {a}", "{b}*{c}-{a}"),
+            ("Take {a}, subtract {c}, then multiply by {b}", "({a}-{c})*{b}"),
+            ("Add {a} and {b}, then divide the result by {c}", "({a}+{b})/{c}"),
+            ("What is {a} minus {c}, and then times {b}?", "({a}-{c})*{b}"),
+            ("start with {a}, add {b}, divide by {c}, then add {b}", "({a}+{b})/{c}+{b}"),
+        ],
+        chinese: &[
+            ("{a}减{c}再乘以{b}是多少", "({a}-{c})*{b}"),
+            ("先算{a}加{b}，再除以{c}", "({a}+{b})/{c}"),
+            ("{b}乘以{c}，然后减去{a}", "{b}*{c}-{a}"),
+            ("把{a}减去{c}，再除以{b}，等于多少？", "({a}-{c})/{b}"),
+            ("{a}除以{b}再加{c}", "{a}/{b}+{c}"),
+        ],
+        values: arithmetic,
+        check: Check::Calculated,
+    },
+    Intent {
+        name: "shares, prices and changes",
+        english: &[
+            ("A jacket was {a} and is now {p}% cheaper. What's the new price?", "{a}*(1-{p}/100)"),
+            ("Split a bill of {a} evenly among {n} people. How much is that each?", "{a}/{n}"),
+            ("By what percentage did sales grow from {b} to {a}?", "({a}-{b})/{b}*100"),
+            (
+                "There are {n} boxes and each holds {b} bottles. How many bottles are there altogether?",
+                "{n}*{b}",
+            ),
+            ("My rent of {a} goes up by {p} percent. What will I pay?", "{a}*(1+{p}/100)"),
+        ],
+        chinese: &[
+            ("把{a}元平均分给{n}个人，每人多少？", "{a}/{n}"),
+            ("销售额从{b}增长到{a}，增长率是多少？", "({a}-{b})/{b}*100"),
+            ("一件衣服原价{a}元，现在便宜{p}%，现价多少？", "{a}*(1-{p}/100)"),
+            ("工资{a}元，涨了{p}%，现在是多少？", "{a}*(1+{p}/100)"),
+            ("每本书{b}元，买{n}本一共要多少钱", "{b}*{n}"),
+        ],
+        values: |draw, scene, is_chinese| {
+            let mut values = percentage(draw, scene, is_chinese);
+            values.push(("n", draw.number(3, 40)));
+            values
+        },
         check: Check::Calculated,
     },
     Intent {
