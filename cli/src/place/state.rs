@@ -177,11 +177,11 @@ mod tests {
     fn a_state_folder_belongs_to_one_workspace() {
         let root = tempfile::tempdir().unwrap();
         let state = root.path().join("deep").join("state");
-        let prepared = prepare(&state, Path::new("/work/one")).unwrap();
+        let prepared = prepare(&state, Path::new("/some/one")).unwrap();
         assert_eq!(std::fs::metadata(&state).unwrap().permissions().mode() & 0o777, 0o700);
-        assert_eq!(prepare(&state, Path::new("/work/one")).unwrap(), prepared);
-        let error = prepare(&state, Path::new("/work/two")).unwrap_err().to_string();
-        assert!(error.contains("/work/one") && error.contains("/work/two"), "{error}");
+        assert_eq!(prepare(&state, Path::new("/some/one")).unwrap(), prepared);
+        let error = prepare(&state, Path::new("/some/two")).unwrap_err().to_string();
+        assert!(error.contains("/some/one") && error.contains("/some/two"), "{error}");
     }
 
     #[test]
