@@ -2,24 +2,17 @@
 //!
 //! [`Journal`] is what the session actors know of it; they hand events over in order and never
 //! wait. Who may append is decided here, by the epoch that a partition was last claimed with. What
-//! the events mean is left to `run`. Next: [`sqlite`], the journal of one machine.
+//! the events mean is left to `run`. What every backend stores alike is in the files beside this one,
+//! from `prepared` on. Then: [`sqlite`], the journal of one machine.
 
-pub mod sqlite;
-mod writer;
-mod append;
-mod convert;
-mod blob;
-mod chain;
-mod claim;
-mod checkpoint;
-mod reader;
-mod walk;
-mod verify;
-mod schema;
-mod log;
+mod prepared;
 mod row;
-mod lock;
+mod blob;
+mod convert;
+mod chain;
+mod walk;
 mod fault;
+pub mod sqlite;
 #[cfg(test)]
 mod generate;
 

@@ -1,11 +1,10 @@
 //! Long texts that many runs share, kept once under their digest: an agent's system prompt would
 //! else be in the journal again with every run.
 //!
-//! They belong to agents, not to sessions, and stay when a session is deleted. Next: `row`.
+//! They belong to agents, not to sessions, and stay when a session is deleted. Next: `walk`.
 
 use callboard_proto::journal as wire;
 use callboard_proto::journal::event::Kind;
-use rusqlite::{Connection, OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};
 
 use super::chain::Hash;
@@ -17,8 +16,8 @@ const SHARED_FROM: usize = 256;
 /// A text and its digest.
 #[derive(Clone, Debug)]
 pub(super) struct Blob {
-    digest: Hash,
-    content: String,
+    pub(super) digest: Hash,
+    pub(super) content: String,
 }
 
 /// Takes the shared text out of an event and leaves its digest.
@@ -33,35 +32,40 @@ pub(super) fn detach(event: &mut wire::Event) -> Option<Blob> {
     Some(Blob { digest, content })
 }
 
-/// Puts the shared text back where an event has only its digest.
-pub(super) fn attach(connection: &Connection, event: &mut wire::Event) -> Result<(), Fault> {
-    let Some(Kind::RunStarted(started)) = &mut event.kind else { return Ok(()) };
-    if started.system_prompt_digest.is_empty() {
-        return Ok(());
+/// The digest of the shared text that an event lacks, if it lacks one.
+///
+/// # Errors
+/// `Damaged` if what stands there is no digest.
+pub(super) fn wanted(event: &wire::Event) -> Result<Option<Hash>, Fault> {
+    let Some(Kind::RunStarted(started)) = &event.kind else { return Ok(None) };
+    let digest = &started.system_prompt_digest;
+    if digest.is_empty() {
+        return Ok(None);
     }
-    let damaged = |what: &str| {
-        Fault::Damaged(format!("its system prompt {} is {what}", started.system_prompt_digest))
-    };
-    let digest = unhex(&started.system_prompt_digest).ok_or_else(|| damaged("no digest"))?;
-    let mut statement = connection.prepare_cached("SELECT content FROM blob WHERE digest = ?")?;
-    let content: Option<Vec<u8>> = statement.query_row([&digest], |row| row.get(0)).optional()?;
+    unhex(digest).map(Some).ok_or_else(|| damaged(digest, "no digest"))
+}
+
+/// Puts the shared text back where an event has only its digest. `content` is what the journal has
+/// under the digest that [`wanted`] gave.
+///
+/// # Errors
+/// `Damaged` if that is not the text that was taken out.
+pub(super) fn attach(event: &mut wire::Event, content: Option<Vec<u8>>) -> Result<(), Fault> {
+    let Some(digest) = wanted(event)? else { return Ok(()) };
+    let Some(Kind::RunStarted(started)) = &mut event.kind else { return Ok(()) };
+    let damaged = |what: &str| damaged(&started.system_prompt_digest, what);
     let content = content.ok_or_else(|| damaged("missing"))?;
-    if Hash::from(Sha256::digest(&content)) != digest {
+    if !is_intact(&digest, &content) {
         return Err(damaged("changed"));
     }
-    started.system_prompt = String::from_utf8(content).map_err(|_| damaged("no text"))?;
+    let text = String::from_utf8(content).map_err(|_| damaged("no text"))?;
+    started.system_prompt = text;
     started.system_prompt_digest.clear();
     Ok(())
 }
 
-impl Blob {
-    /// Stores the text unless it is there.
-    pub(super) fn store(&self, connection: &Connection) -> Result<(), Fault> {
-        let sql = "INSERT INTO blob (digest, content) VALUES (?, ?) ON CONFLICT DO NOTHING";
-        let content = self.content.as_bytes();
-        connection.prepare_cached(sql)?.execute(params![self.digest, content])?;
-        Ok(())
-    }
+fn damaged(digest: &str, what: &str) -> Fault {
+    Fault::Damaged(format!("its system prompt {digest} is {what}"))
 }
 
 /// Whether a stored text fits its digest.

@@ -1,7 +1,20 @@
 //! The journal of one machine: SQLite, one thread that writes, a few connections that read.
 //!
-//! This file is the handle; the order of the rest is `writer`, `append`, `claim`, `checkpoint`,
-//! `reader`, `walk`, `verify`. Next: `writer`.
+//! This file is the handle; the rest is declared in reading order. Next: `writer`.
+
+mod writer;
+mod append;
+mod row;
+mod blob;
+mod claim;
+mod checkpoint;
+mod reader;
+mod walk;
+mod verify;
+mod schema;
+mod log;
+mod fault;
+mod lock;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,15 +29,13 @@ use tokio::time::Instant;
 use crate::run::event::Recorded;
 use crate::run::ids::SessionId;
 
-use super::append::Prepared;
-use super::checkpoint::Checkpoints;
-use super::claim::{self, Claim};
-use super::lock::Lock;
-use super::reader::{self, Pool};
-use super::writer::{Command, Counters, QUEUE_BYTES, QUEUE_CAPACITY, Queued, Writer};
-use super::{
-    Append, AppendError, Damage, Epoch, Journal, JournalError, SessionRow, schema, verify,
-};
+use self::checkpoint::Checkpoints;
+use self::claim::Claim;
+use self::lock::Lock;
+use self::reader::Pool;
+use self::writer::{Command, Counters, QUEUE_BYTES, QUEUE_CAPACITY, Queued, Writer};
+use super::prepared::Prepared;
+use super::{Append, AppendError, Damage, Epoch, Journal, JournalError, SessionRow};
 
 /// How often a lock that another process holds is tried.
 const LOCK_EVERY: Duration = Duration::from_millis(20);

@@ -1,16 +1,15 @@
 //! Follows a session's events along the hash chain, each checked against the one before it.
 //!
-//! Left to others: what a break means for whom. Next: `verify`.
+//! Left to others: where the events come from, and what a break means for whom. Next: `fault`.
 
 use std::cmp::Ordering;
 
-use rusqlite::{Connection, Row, params};
+use callboard_proto::journal as wire;
 use uuid::Uuid;
 
 use crate::run::event::Recorded;
 use crate::run::ids::SessionId;
 
-use super::append::link_at;
 use super::chain::{self, GENESIS, Hash};
 use super::fault::Fault;
 use super::row::StoredSession;
@@ -39,80 +38,63 @@ impl Break {
     }
 }
 
-/// Hands at most `limit` events after number `after` to `take`. What can be taken in is; then it
-/// says what is wrong.
-pub(super) fn walk(
-    connection: &Connection,
-    stored: &StoredSession,
-    (after, limit): (u64, usize),
-    mut take: impl FnMut(Recorded),
-) -> Result<(), Break> {
-    let mut chain = Chain { connection, stored, seq: after, link: GENESIS };
-    if after > stored.row.last_seq {
-        return Ok(());
-    }
-    if after > 0 {
-        chain.link = chain
-            .seen(link_at(connection, stored.key, after))?
-            .ok_or_else(|| Break::Damaged { seq: after, what: "it is missing".to_owned() })?;
-    }
-    let sql = "SELECT seq, generation, revision, append_id, type, schema, wall_ms, payload,
-        prev_hash, hash FROM event WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?";
-    let wanted = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut statement = chain.seen(connection.prepare_cached(sql))?;
-    let mut rows = chain.seen(statement.query(params![stored.key, after.cast_signed(), wanted]))?;
-    let mut count = 0;
-    while let Some(row) = chain.seen(rows.next())? {
-        take(chain.follow(row)?);
-        count += 1;
-    }
-    if count == limit { Ok(()) } else { chain.end() }
-}
-
-/// Number of events that can be trusted.
-pub(super) fn count(connection: &Connection, stored: &StoredSession) -> u64 {
-    let mut good = 0;
-    // How it ends does not matter here.
-    let _ = walk(connection, stored, (0, usize::MAX), |recorded| good = recorded.seq);
-    good
-}
-
 /// The last event that was followed.
-struct Chain<'a> {
-    connection: &'a Connection,
+#[derive(Debug)]
+pub(super) struct Chain<'a> {
     stored: &'a StoredSession,
     seq: u64,
     link: Hash,
 }
 
-impl Chain<'_> {
+/// An event that follows, where its shared text may still be missing.
+#[derive(Debug)]
+pub(super) struct Followed {
+    seq: u64,
+    wall_ms: i64,
+    kind: String,
+    wire: wire::Event,
+}
+
+impl<'a> Chain<'a> {
+    /// Before the first event of a session.
+    pub(super) fn new(stored: &'a StoredSession) -> Self {
+        Self { stored, seq: 0, link: GENESIS }
+    }
+
+    /// At event `after`, whose link is `link` if it is there.
+    pub(super) fn at(
+        stored: &'a StoredSession,
+        after: u64,
+        link: Option<Hash>,
+    ) -> Result<Self, Break> {
+        match link {
+            Some(link) => Ok(Self { stored, seq: after, link }),
+            None => Err(Break::Damaged { seq: after, what: "it is missing".to_owned() }),
+        }
+    }
+
     /// The event after the last one, if it is what was written.
-    fn follow(&mut self, row: &Row<'_>) -> Result<Recorded, Break> {
+    pub(super) fn follow(&mut self, event: &StoredEvent<'_>) -> Result<Followed, Break> {
         let seq = self.seq + 1;
-        let stored = self.seen(StoredEvent::from_row(row))?;
-        if stored.seq != seq {
+        if event.seq != seq {
             return Err(self.damaged("it is missing"));
         }
-        if stored.previous != self.link {
+        if event.previous != self.link {
             return Err(self.damaged("it does not follow the event before it"));
         }
-        let link = chain::link(&self.link, &stored.linked(self.stored.row.id.as_str()));
-        if stored.link != link {
+        let link = chain::link(&self.link, &event.linked(self.stored.row.id.as_str()));
+        if event.link != link {
             return Err(self.damaged("it was changed"));
         }
-        let unknown =
-            |error: convert::ConvertError| Break::Unknown { seq, what: error.to_string() };
-        let mut wire = convert::decode(stored.payload, stored.schema).map_err(unknown)?;
-        self.seen(blob::attach(self.connection, &mut wire))?;
-        let place = (seq, stored.wall_ms);
-        let recorded = convert::from_wire(wire, place, stored.kind).map_err(unknown)?;
+        let wire = convert::decode(event.payload, event.schema)
+            .map_err(|error| Break::Unknown { seq, what: error.to_string() })?;
         self.seq = seq;
         self.link = link;
-        Ok(recorded)
+        Ok(Followed { seq, wall_ms: event.wall_ms, kind: event.kind.to_owned(), wire })
     }
 
     /// Checks that the last event is the session's last.
-    fn end(&self) -> Result<(), Break> {
+    pub(super) fn end(&self) -> Result<(), Break> {
         match self.seq.cmp(&self.stored.row.last_seq) {
             Ordering::Less => Err(self.damaged("it is missing")),
             Ordering::Greater => Err(Break::Damaged {
@@ -128,11 +110,8 @@ impl Chain<'_> {
     }
 
     /// A fault of the database where the next event should be.
-    fn seen<T, E: Into<Fault>>(&self, result: Result<T, E>) -> Result<T, Break> {
-        result.map_err(|error| match error.into() {
-            Fault::Damaged(what) => self.damaged(&what),
-            fault => Break::Failed(fault),
-        })
+    pub(super) fn seen<T, E: Into<Fault>>(&self, result: Result<T, E>) -> Result<T, Break> {
+        result.map_err(|error| failed(error.into(), self.seq + 1))
     }
 
     fn damaged(&self, what: &str) -> Break {
@@ -140,38 +119,45 @@ impl Chain<'_> {
     }
 }
 
-/// A row of the table `event`.
-struct StoredEvent<'a> {
-    seq: u64,
-    epoch: Epoch,
-    append_id: Uuid,
-    kind: &'a str,
-    schema: u32,
-    wall_ms: i64,
-    payload: &'a [u8],
-    previous: Hash,
-    link: Hash,
-}
-
-impl<'a> StoredEvent<'a> {
-    fn from_row(row: &'a Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            seq: row.get::<_, i64>(0)?.cast_unsigned(),
-            epoch: Epoch {
-                generation: row.get::<_, i64>(1)?.cast_unsigned(),
-                revision: row.get::<_, i64>(2)?.cast_unsigned(),
-            },
-            append_id: Uuid::from_bytes(row.get(3)?),
-            kind: row.get_ref(4)?.as_str()?,
-            schema: row.get(5)?,
-            wall_ms: row.get(6)?,
-            payload: row.get_ref(7)?.as_blob()?,
-            previous: row.get(8)?,
-            link: row.get(9)?,
-        })
+impl Followed {
+    /// The digest of the shared text that it lacks.
+    pub(super) fn wanted(&self) -> Result<Option<Hash>, Break> {
+        blob::wanted(&self.wire).map_err(|fault| failed(fault, self.seq))
     }
 
-    fn linked(&self, session: &'a str) -> chain::Row<'a> {
+    /// The event, with the shared text that the journal has under the digest that it wants.
+    pub(super) fn complete(mut self, content: Option<Vec<u8>>) -> Result<Recorded, Break> {
+        let seq = self.seq;
+        blob::attach(&mut self.wire, content).map_err(|fault| failed(fault, seq))?;
+        convert::from_wire(self.wire, (seq, self.wall_ms), &self.kind)
+            .map_err(|error| Break::Unknown { seq, what: error.to_string() })
+    }
+}
+
+/// A fault of the database at an event.
+pub(super) fn failed(fault: Fault, seq: u64) -> Break {
+    match fault {
+        Fault::Damaged(what) => Break::Damaged { seq, what },
+        fault => Break::Failed(fault),
+    }
+}
+
+/// A row of the table `event`.
+#[derive(Debug)]
+pub(super) struct StoredEvent<'a> {
+    pub(super) seq: u64,
+    pub(super) epoch: Epoch,
+    pub(super) append_id: Uuid,
+    pub(super) kind: &'a str,
+    pub(super) schema: u32,
+    pub(super) wall_ms: i64,
+    pub(super) payload: &'a [u8],
+    pub(super) previous: Hash,
+    pub(super) link: Hash,
+}
+
+impl StoredEvent<'_> {
+    fn linked<'a>(&'a self, session: &'a str) -> chain::Row<'a> {
         chain::Row {
             session,
             seq: self.seq,

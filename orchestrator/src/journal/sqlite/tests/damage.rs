@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::journal::Damage;
-use crate::journal::append::Prepared;
-use crate::journal::writer::Queued;
+use crate::journal::prepared::Prepared;
+use crate::journal::sqlite::writer::Queued;
 
 const SESSIONS: [&str; 4] = ["first", "second", "third", "fourth"];
 

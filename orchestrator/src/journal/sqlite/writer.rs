@@ -10,12 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot};
 
-use super::append::Prepared;
+use crate::journal::fault::Fault;
+use crate::journal::prepared::Prepared;
+use crate::journal::{AppendError, JournalError};
+
 use super::checkpoint::Checkpoints;
 use super::claim::{self, Claim};
-use super::fault::Fault;
 use super::lock::Lock;
-use super::{AppendError, JournalError};
 
 /// Commands that may wait; over it, appends are refused.
 pub(super) const QUEUE_CAPACITY: usize = 4096;

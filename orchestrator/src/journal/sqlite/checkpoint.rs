@@ -12,8 +12,9 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode};
 
-use super::JournalError;
-use super::fault::Fault;
+use crate::journal::JournalError;
+use crate::journal::fault::Fault;
+
 use super::schema;
 
 /// Pages of 4 KiB in the log from which on they are moved.

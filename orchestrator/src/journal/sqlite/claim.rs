@@ -5,9 +5,9 @@
 
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::Epoch;
-use super::fault::Fault;
-use super::row::{Settings, StoredClaim};
+use crate::journal::Epoch;
+use crate::journal::fault::Fault;
+use crate::journal::row::{Settings, StoredClaim};
 
 /// A wish to own partitions.
 #[derive(Debug)]

@@ -2,102 +2,21 @@
 //! then the events, linked to those before them.
 //!
 //! Everything is checked before anything is written, so an append that is refused leaves no trace.
-//! Next: `writer`, which puts many into one transaction.
+//! Next: `row`.
 
-use prost::Message as _;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use uuid::Uuid;
 
-use crate::run::event::{Event, SessionOpened};
+use crate::journal::chain::{GENESIS, Hash};
+use crate::journal::convert;
+use crate::journal::fault::Fault;
+use crate::journal::prepared::Prepared;
+use crate::journal::row::{StoredClaim, StoredSession};
+use crate::journal::{AppendError, SessionRow};
 
-use super::blob::{self, Blob};
-use super::chain::{self, GENESIS, Hash};
-use super::convert;
-use super::fault::Fault;
-use super::row::{StoredClaim, StoredSession};
-use super::{Append, AppendError, Epoch, SessionRow, SessionState};
-
-/// No session gets this far.
-const LAST_SEQ: u64 = 1 << 48;
-
-/// An append, encoded where it was submitted so that the writer's thread need not.
-#[derive(Debug)]
-pub(super) struct Prepared {
-    pub(super) session: String,
-    partition: u32,
-    epoch: Epoch,
-    append_id: Uuid,
-    expected_seq: u64,
-    events: Vec<Encoded>,
-    blobs: Vec<Blob>,
-    /// What the first event says of a new session.
-    opened: Option<Box<SessionOpened>>,
-    state: SessionState,
-    wake_at_ms: Option<i64>,
-}
-
-#[derive(Debug)]
-struct Encoded {
-    kind: &'static str,
-    wall_ms: i64,
-    payload: Vec<u8>,
-}
+use super::blob;
 
 impl Prepared {
-    /// Encodes an append.
-    ///
-    /// # Errors
-    /// `Backend` if its events are not numbered from `expected_seq` on, `Conflict` where no session
-    /// can be.
-    pub(super) fn new(append: Append) -> Result<Self, AppendError> {
-        if append.expected_seq > LAST_SEQ {
-            return Err(AppendError::Conflict);
-        }
-        let mut events = Vec::with_capacity(append.events.len());
-        let mut blobs = Vec::new();
-        let mut opened = None;
-        for (seq, recorded) in (append.expected_seq..).zip(append.events) {
-            if recorded.seq != seq || seq == 0 {
-                let found = recorded.seq;
-                return Err(AppendError::Backend(format!("event {found} stands at {seq}")));
-            }
-            if let (1, Event::SessionOpened(event)) = (seq, &recorded.event) {
-                opened = Some(Box::new(event.clone()));
-            }
-            let (kind, wall_ms) = (recorded.event.kind(), recorded.wall_ms);
-            let mut wire = convert::to_wire(recorded);
-            blobs.extend(blob::detach(&mut wire));
-            events.push(Encoded { kind, wall_ms, payload: wire.encode_to_vec() });
-        }
-        Ok(Self {
-            session: append.session.to_string(),
-            partition: append.partition,
-            epoch: append.epoch,
-            append_id: append.append_id,
-            expected_seq: append.expected_seq,
-            events,
-            blobs,
-            opened,
-            state: append.state,
-            wake_at_ms: append.wake_at_ms,
-        })
-    }
-
-    /// The same as if a newer version had written its last event: field 99, which nobody knows yet.
-    #[cfg(test)]
-    pub(super) fn of_the_future(mut self) -> Self {
-        if let Some(last) = self.events.last_mut() {
-            last.kind = "history.compacted";
-            last.payload = vec![0x9a, 0x06, 0x02, 0x08, 0x01];
-        }
-        self
-    }
-
-    /// Bytes that it keeps in memory, roughly.
-    pub(super) fn size(&self) -> usize {
-        self.events.iter().map(|event| event.payload.len() + 128).sum::<usize>() + 256
-    }
-
     /// Appends inside the open transaction: the session's last sequence number, or why it was
     /// refused.
     ///
@@ -184,38 +103,6 @@ impl Prepared {
         Ok(Err(AppendError::Conflict))
     }
 
-    fn after(&self, mut row: SessionRow) -> SessionRow {
-        row.last_seq = self.expected_seq + self.events.len() as u64 - 1;
-        row.state = self.state;
-        row.wake_at_ms = self.wake_at_ms;
-        if let Some(last) = self.events.last() {
-            row.updated_ms = last.wall_ms;
-        }
-        row
-    }
-
-    fn links(&self, head: Hash) -> Vec<Hash> {
-        let mut previous = head;
-        let mut links = Vec::with_capacity(self.events.len());
-        for (seq, event) in (self.expected_seq..).zip(&self.events) {
-            previous = chain::link(
-                &previous,
-                &chain::Row {
-                    session: &self.session,
-                    seq,
-                    epoch: self.epoch,
-                    append_id: self.append_id,
-                    kind: event.kind,
-                    schema: convert::SCHEMA,
-                    wall_ms: event.wall_ms,
-                    payload: &event.payload,
-                },
-            );
-            links.push(previous);
-        }
-        links
-    }
-
     fn insert(
         &self,
         connection: &Connection,
@@ -224,7 +111,7 @@ impl Prepared {
         links: &[Hash],
     ) -> Result<(), Fault> {
         for blob in &self.blobs {
-            blob.store(connection)?;
+            blob::store(connection, blob)?;
         }
         let sql = "INSERT INTO event (session, seq, generation, revision, append_id, type, schema,
             wall_ms, payload, prev_hash, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::JournalError;
-use super::fault::Fault;
+use crate::journal::JournalError;
+use crate::journal::fault::Fault;
+use crate::journal::row::Settings;
+
 use super::log::{self, Log};
-use super::row::Settings;
 
 /// Number of the schema that this program makes, and the highest that it opens.
 pub(super) const SCHEMA: u32 = 1;

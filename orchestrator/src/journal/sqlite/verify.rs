@@ -4,13 +4,15 @@
 
 use rusqlite::Connection;
 
+use crate::journal::chain::Hash;
+use crate::journal::fault::Fault;
+use crate::journal::row::{StoredClaim, StoredSession};
+use crate::journal::walk::Break;
+use crate::journal::{Damage, JournalError, blob};
 use crate::run::ids::SessionId;
 
-use super::chain::Hash;
-use super::fault::Fault;
-use super::row::{StoredClaim, StoredSession};
-use super::walk::{self, Break};
-use super::{Damage, JournalError, blob, claim};
+use super::claim;
+use super::walk;
 
 /// Faults of the file's structure that are listed, at most.
 const STRUCTURE: u32 = 20;

@@ -9,13 +9,15 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Transaction, params_from_iter};
 use tokio::sync::Semaphore;
 
+use crate::journal::fault::Fault;
+use crate::journal::row::StoredSession;
+use crate::journal::walk::Break;
+use crate::journal::{JournalError, SessionRow};
 use crate::run::event::Recorded;
 use crate::run::ids::SessionId;
 
-use super::fault::Fault;
-use super::row::StoredSession;
-use super::walk::{self, Break};
-use super::{JournalError, SessionRow, schema};
+use super::schema;
+use super::walk;
 
 /// Connections that read at the same time, at most.
 const READERS: u32 = 3;

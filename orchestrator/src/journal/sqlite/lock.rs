@@ -8,7 +8,7 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::JournalError;
+use crate::journal::JournalError;
 
 /// The lock, held while this lives.
 #[derive(Debug)]
