@@ -3,11 +3,13 @@
 //!
 //! A request without an owner waits for one (`orchestrators/wait.rs`). Streams are followed across
 //! owners in `orchestrators/follow.rs`; whether a failed request may be sent again is decided in
-//! `orchestrators/answer.rs`, the connections are in `orchestrators/channels.rs`.
+//! `orchestrators/answer.rs`, the connections are in `orchestrators/channels.rs`, and what takes several
+//! answers in `orchestrators/pages.rs`.
 
 mod answer;
 mod channels;
 mod follow;
+mod pages;
 mod wait;
 
 use std::{

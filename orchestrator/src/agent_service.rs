@@ -13,7 +13,8 @@ use tonic::{Request, Response, Status};
 
 use crate::{
     artifacts::{ArtifactError, ArtifactId, Artifacts},
-    convert, query,
+    convert::{self, Place},
+    query,
     run::ids::SessionId,
     session::{Decision, SessionError, Sessions, Watch},
 };
@@ -70,13 +71,15 @@ impl AgentService for Agents {
     ) -> Answer<agent::GetSessionResponse> {
         let request = request.into_inner();
         let (team, id) = (team(request.principal), SessionId::from(request.session));
+        let place = Place::read(&request.page_token)
+            .ok_or_else(|| Status::invalid_argument("the page token is none of ours"))?;
         let journal = &*self.sessions.shared().journal;
-        let (row, session) =
-            query::session(journal, &team, &id).await.map_err(|error| self.status(&error, &id))?;
-        Ok(Response::new(agent::GetSessionResponse {
-            session: Some(convert::session(&row)),
-            runs: convert::runs(&session),
-        }))
+        let (row, session) = query::session(journal, &team, &id, place.last())
+            .await
+            .map_err(|error| self.status(&error, &id))?;
+        let (runs, next_page_token) = convert::page(&session, &request.run, place);
+        let session = Some(convert::session(&row));
+        Ok(Response::new(agent::GetSessionResponse { session, runs, next_page_token }))
     }
 
     async fn list_sessions(

@@ -1,10 +1,13 @@
-//! Our types to wire messages and back; `convert/status.rs` has the errors.
+//! Our types to wire messages and back; `convert/status.rs` has the errors, `convert/page.rs` cuts
+//! what is too large for one message.
 
+mod page;
 mod status;
 
 use callboard_discovery::State;
 use callboard_proto::agent;
 
+pub(crate) use self::page::{Place, page};
 pub(crate) use self::status::{invalid, not_implemented, of_journal, of_session};
 use crate::{
     catalog::Tool,
@@ -13,7 +16,7 @@ use crate::{
         call::{Call, Phase},
         event::{CallSettled, FailureInfo, Input, Limits, Recorded, SessionKind, Verdict},
         ids::RunId,
-        state::{Run, Session, Waiting},
+        state::{Run, Waiting},
     },
     session::{Glimpse, Notice, Watch},
 };
@@ -44,10 +47,7 @@ pub(crate) fn notice(notice: Notice, session: &str) -> agent::Notice {
     let kind = match notice {
         Notice::Fact(noted) => agent::notice::Kind::Fact(fact(&noted.recorded, &noted.run)),
         Notice::Glimpse(seen) => agent::notice::Kind::Glimpse(glimpse(&seen)),
-        Notice::Ended(run) => agent::notice::Kind::Result(agent::RunResult {
-            session: session.to_owned(),
-            run: Some(run_summary(&run)),
-        }),
+        Notice::Ended(run) => agent::notice::Kind::Result(page::result(&run, session)),
     };
     agent::Notice { kind: Some(kind) }
 }
@@ -102,12 +102,6 @@ fn kind(kind: SessionKind) -> &'static str {
     }
 }
 
-/// All runs of a session, oldest first, those that wait included.
-pub(crate) fn runs(session: &Session) -> Vec<agent::RunSummary> {
-    let begun = session.ended.iter().chain(&session.current).map(run_summary);
-    begun.chain(session.waiting.iter().map(waiting)).collect()
-}
-
 fn waiting(waiting: &Waiting) -> agent::RunSummary {
     agent::RunSummary {
         id: waiting.input.run.to_string(),
@@ -117,8 +111,8 @@ fn waiting(waiting: &Waiting) -> agent::RunSummary {
     }
 }
 
-/// A run, told in one message.
-pub(crate) fn run_summary(run: &Run) -> agent::RunSummary {
+/// A run without its calls.
+fn run_head(run: &Run) -> agent::RunSummary {
     let (input_tokens, output_tokens) = run.tokens();
     let ended = run.ended.as_ref();
     let status = match ended {
@@ -126,10 +120,6 @@ pub(crate) fn run_summary(run: &Run) -> agent::RunSummary {
         None if run.is_waiting() => "waiting",
         None => "working",
     };
-    let calls = (1..).zip(&run.steps).flat_map(|(step, of)| {
-        let step = if run.is_direct() { 0 } else { step };
-        of.calls.iter().map(move |call| call_summary(call, step))
-    });
     let reply = run.steps.iter().rev().find_map(|step| step.reply.as_ref());
     agent::RunSummary {
         id: run.input.run.to_string(),
@@ -137,7 +127,7 @@ pub(crate) fn run_summary(run: &Run) -> agent::RunSummary {
         answer: ended.map_or(String::new(), |ended| ended.answer.clone()),
         model: reply.map_or(String::new(), |reply| reply.model.clone()),
         steps: run.replies(),
-        calls: calls.collect(),
+        calls: Vec::new(),
         input_tokens,
         output_tokens,
         trace_id: trace_id(&run.trace_context),
@@ -147,8 +137,16 @@ pub(crate) fn run_summary(run: &Run) -> agent::RunSummary {
     }
 }
 
+/// The calls of a run, each with the number of the reply that asked for it.
+pub(crate) fn calls(run: &Run) -> impl Iterator<Item = agent::CallSummary> {
+    (1..).zip(&run.steps).flat_map(|(step, of)| {
+        let step = if run.is_direct() { 0 } else { step };
+        of.calls.iter().map(move |call| call_summary(call, step))
+    })
+}
+
 /// A tool call, told in one message.
-pub(crate) fn call_summary(call: &Call, step: u32) -> agent::CallSummary {
+fn call_summary(call: &Call, step: u32) -> agent::CallSummary {
     let settled = call.settled.as_ref();
     let planned = call.planned.as_ref();
     let verdict = call.judged.as_ref().map_or("", |judged| match judged.verdict {
@@ -198,7 +196,7 @@ fn input(input: &Input) -> String {
 }
 
 /// The trace id of a W3C `traceparent`; empty if there is none.
-fn trace_id(traceparent: &str) -> String {
+pub(crate) fn trace_id(traceparent: &str) -> String {
     traceparent.split('-').nth(1).unwrap_or_default().to_owned()
 }
 

@@ -9,13 +9,13 @@ use tokio_stream::wrappers::ReceiverStream;
 use crate::{
     journal::{Journal, SessionRow},
     run::{ids::SessionId, state::Session},
-    session::{Attached, Noted, Notice, RunTracker, SessionError, load},
+    session::{Attached, Noted, Notice, RunTracker, SessionError, load_up_to},
 };
 
 /// Events read at once for a stream.
 const PAGE: usize = 256;
 
-/// A session of a team with all that is durable of it.
+/// A session of a team with all that is durable of it, up to the event `last`.
 ///
 /// # Errors
 /// [`SessionError::NotFound`], also for another team's; `Damaged` and `Journal`.
@@ -23,9 +23,10 @@ pub(crate) async fn session(
     journal: &dyn Journal,
     team: &str,
     id: &SessionId,
+    last: u64,
 ) -> Result<(SessionRow, Session), SessionError> {
     let row = owned_row(journal, team, id).await?;
-    let session = load(journal, id).await?.ok_or(SessionError::NotFound)?;
+    let session = load_up_to(journal, id, last).await?.ok_or(SessionError::NotFound)?;
     Ok((row, session))
 }
 

@@ -164,7 +164,7 @@ type Layers = Stack<Guard, Stack<TraceLayer, Identity>>;
 fn server(node: &Node, agents: Agents) -> Result<Router<Layers>, Error> {
     let service = AgentServiceServer::new(agents)
         .max_decoding_message_size(size::MESSAGE)
-        .max_encoding_message_size(size::MESSAGE);
+        .max_encoding_message_size(size::NOTICE);
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(callboard_proto::FILE_DESCRIPTOR_SET)
         .build_v1()

@@ -22,7 +22,7 @@ pub(crate) use self::{clock::wall_ms, watchers::RunTracker};
 pub use self::{
     error::{Refusal, SessionError},
     handle::SessionHandle,
-    log::load,
+    log::load_up_to,
     message::{Attached, Decision, Start, Watch},
     registry::{Ownership, Sessions, Shared},
     watchers::{Glimpse, Noted, Notice},

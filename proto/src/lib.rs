@@ -59,6 +59,9 @@ pub mod size {
     pub const STRUCTURED: usize = MIB;
     /// One gRPC message, either way.
     pub const MESSAGE: usize = 2 * MIB;
+    /// One gRPC message of an orchestrator to a gateway. A fact holds its fields as JSON in a text,
+    /// where a byte may take six, and a model's reply has up to 8 MiB.
+    pub const NOTICE: usize = 64 * MIB;
     /// One output chunk.
     pub const CHUNK: usize = 256 * KIB;
     /// One artifact.

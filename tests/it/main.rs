@@ -22,5 +22,6 @@ mod on_etcd;
 mod planner;
 mod raw;
 mod shapes;
+mod whole;
 mod tidy;
 mod trace;

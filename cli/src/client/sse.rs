@@ -7,8 +7,10 @@ use serde_json::Value;
 
 use anyhow::Context as _;
 
-/// An event larger than this is not ours: the largest message on the wire has 2 MiB.
-const SIZE_LIMIT: usize = 8 << 20;
+use super::problem;
+
+/// An event larger than this is not ours. The largest is the result of a run, with all its calls.
+const SIZE_LIMIT: usize = 256 << 20;
 
 /// One event.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,8 +74,7 @@ struct Decoder {
 impl Decoder {
     fn push(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
         self.pending.extend_from_slice(bytes);
-        anyhow::ensure!(self.pending.len() <= SIZE_LIMIT, "an event of the stream is too large");
-        Ok(())
+        if self.pending.len() <= SIZE_LIMIT { Ok(()) } else { Err(too_large()) }
     }
 
     /// The next whole event.
@@ -98,10 +99,9 @@ impl Decoder {
                         self.data.push('\n');
                     }
                     self.data.push_str(value);
-                    anyhow::ensure!(
-                        self.data.len() <= SIZE_LIMIT,
-                        "an event of the stream is too large"
-                    );
+                    if self.data.len() > SIZE_LIMIT {
+                        return Err(too_large());
+                    }
                 }
                 // Comments are signs of life; the sequence number stands in the data too.
                 _ => {}
@@ -124,6 +124,12 @@ impl Decoder {
         }
         Some(line)
     }
+}
+
+/// Asking again would bring the same.
+fn too_large() -> anyhow::Error {
+    let limit = SIZE_LIMIT >> 20;
+    problem::gone(format!("an event of the stream is larger than {limit} MiB; is this a gateway?"))
 }
 
 #[cfg(test)]
@@ -158,6 +164,7 @@ mod tests {
         decoder.push(b"data: <html>\n\n").unwrap();
         assert!(decoder.frame().is_err());
         let mut decoder = Decoder::default();
-        assert!(decoder.push(&vec![b'x'; SIZE_LIMIT + 1]).is_err());
+        let error = decoder.push(&vec![b'x'; SIZE_LIMIT + 1]).unwrap_err();
+        assert!(!problem::is_transient(&error), "the same would come again");
     }
 }

@@ -6,9 +6,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use callboard_proto::agent::{
-    CancelRequest, DeleteSessionRequest, GetSessionRequest, GetSessionResponse,
-    ListSessionsRequest, OpenSessionRequest, Principal, RollbackRequest, Session,
-    rollback_request::What,
+    CancelRequest, DeleteSessionRequest, ListSessionsRequest, OpenSessionRequest, Principal,
+    RollbackRequest, Session, rollback_request::What,
 };
 use http::{HeaderMap, StatusCode, header};
 use serde::{Deserialize, Serialize};
@@ -118,22 +117,12 @@ pub(super) async fn show(
     Extension(principal): Extension<Principal>,
     Place(session): Place<String>,
 ) -> Result<Response, Problem> {
-    let found = get(&app, principal, &ids::session(&session)?).await?;
+    let session = ids::session(&session)?;
+    let found = app.orchestrators.session(Some(principal), &session, "").await?;
     let of: Session = found.session.unwrap_or_default();
     let runs: Vec<RunJson> = found.runs.iter().map(|run| RunJson::new(&of.id, run)).collect();
     // Written at once: what is passed on as it is has no place in a tree of values.
     Ok(JsonAnswer(Shown { session: SessionJson::from(&of), runs }).into_response())
-}
-
-/// A session and its runs.
-pub(super) async fn get(
-    app: &App,
-    principal: Principal,
-    session: &str,
-) -> Result<GetSessionResponse, Problem> {
-    let get = GetSessionRequest { principal: Some(principal), session: session.to_owned() };
-    let send = async |mut client: Client| client.get_session(request(get.clone())).await;
-    app.orchestrators.ask(Ask::about(session), send).await
 }
 
 /// `DELETE /v1/sessions/{id}`

@@ -5,7 +5,7 @@ use axum::{Extension, Json, extract::State};
 use callboard_proto::agent::{AttachRequest, Principal, Watch};
 use serde_json::{Value, json};
 
-use super::{App, ids, json::Place, sessions};
+use super::{App, ids, json::Place};
 use crate::{
     orchestrators::{Follow, Follower, Told},
     problem::Problem,
@@ -22,7 +22,7 @@ pub(super) async fn show(
     Place(session): Place<String>,
 ) -> Result<Json<Value>, Problem> {
     let session = ids::session(&session)?;
-    let found = sessions::get(&app, principal.clone(), &session).await?;
+    let found = app.orchestrators.session(Some(principal.clone()), &session, "").await?;
     let last = found.session.map_or(0, |session| session.last_seq);
     let attach = AttachRequest {
         principal: Some(principal),

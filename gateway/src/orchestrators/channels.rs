@@ -42,7 +42,7 @@ impl Channels {
             Problem::new(Kind::Internal, "The orchestrator cannot be called; the log says why.")
         })?;
         let client = AgentServiceClient::new(channel)
-            .max_decoding_message_size(size::MESSAGE)
+            .max_decoding_message_size(size::NOTICE)
             .max_encoding_message_size(size::MESSAGE);
         open.insert(instance.id.clone(), (instance.incarnation.clone(), client.clone()));
         Ok(client)

@@ -174,6 +174,12 @@ impl Follower {
                 self.run.clone_from(&run.id);
                 Some(self.done(Told::Run(run)))
             }
+            Piece::Ended(run) => {
+                self.run = run;
+                self.source = None;
+                self.stage = Stage::Ended;
+                None
+            }
             Piece::Direct(result) => Some(self.done(Told::Direct(result))),
             Piece::Unknown => None,
         }

@@ -196,10 +196,9 @@ impl Script {
     /// A run from its beginning, or, for one that was begun before, from now on.
     fn of_run(&self, session: &str, run: &str, is_new: bool) -> Streamed<Kind> {
         let kept = self.journal.session(session).unwrap_or_default();
-        let result = |run| Kind::Result(wire::RunResult { session: session.to_owned(), run });
         let ended = kept.runs.iter().find(|known| known.id == run && known.status == "completed");
         if let (Some(ended), false) = (ended, is_new) {
-            return Box::pin(tokio_stream::once(Ok(result(Some(ended.clone())))));
+            return Box::pin(tokio_stream::once(Ok(result(session, Some(ended.clone())))));
         }
         let before = if is_new {
             kept.facts.iter().position(|fact| fact.run == run).unwrap_or(0) as u64
@@ -228,7 +227,7 @@ impl Script {
             if is_end {
                 let runs = journal.session(&id).unwrap_or_default().runs;
                 let run = runs.into_iter().find(|known| known.id == run);
-                notices.push(Kind::Result(wire::RunResult { session: id.clone(), run }));
+                notices.push(result(&id, run));
             }
             Ok::<_, Status>(notices)
         });
@@ -250,6 +249,24 @@ trait FlatMapResults: Stream<Item = Result<Vec<Kind>, Status>> + Sized + Send + 
 }
 
 impl<S: Stream<Item = Result<Vec<Kind>, Status>> + Send + 'static> FlatMapResults for S {}
+
+/// A run in pages of one call, as if each call were large.
+fn pieces(run: wire::RunSummary) -> Vec<wire::RunSummary> {
+    if run.calls.is_empty() {
+        return vec![run];
+    }
+    let with =
+        |call: &wire::CallSummary| wire::RunSummary { calls: vec![call.clone()], ..run.clone() };
+    run.calls.iter().map(with).collect()
+}
+
+/// The result of a run, with the first page of it.
+fn result(session: &str, run: Option<wire::RunSummary>) -> Kind {
+    let mut pages = run.map(pieces).unwrap_or_default();
+    let next_page_token = if pages.len() > 1 { "1".to_owned() } else { String::new() };
+    let run = (!pages.is_empty()).then(|| pages.remove(0));
+    Kind::Result(wire::RunResult { session: session.to_owned(), run, next_page_token })
+}
 
 /// What a run has become after [`Script::play`].
 fn played(run: &mut wire::RunSummary) {
@@ -304,9 +321,15 @@ impl AgentService for Script {
     ) -> Answer<wire::GetSessionResponse> {
         self.note("get", request.metadata())?;
         self.answers("get").await;
-        let id = request.into_inner().session;
-        let kept = self.journal.session(&id).ok_or_else(|| missing(&id))?;
-        Ok(Response::new(wire::GetSessionResponse { session: Some(kept.session), runs: kept.runs }))
+        let asked = request.into_inner();
+        let kept = self.journal.session(&asked.session).ok_or_else(|| missing(&asked.session))?;
+        let all = kept.runs.into_iter().filter(|run| asked.run.is_empty() || run.id == asked.run);
+        let pages: Vec<_> = all.flat_map(pieces).collect();
+        let from = asked.page_token.parse().unwrap_or(0);
+        let next = if from + 1 < pages.len() { (from + 1).to_string() } else { String::new() };
+        let runs = pages.into_iter().skip(from).take(1).collect();
+        let session = Some(kept.session);
+        Ok(Response::new(wire::GetSessionResponse { session, runs, next_page_token: next }))
     }
 
     async fn list_sessions(

@@ -1,5 +1,6 @@
 //! A run in the three ways that a client can ask for it, and what makes a repeat harmless.
 
+use callboard_proto::agent::CallSummary;
 use http::{HeaderValue, Method};
 use serde_json::{Value, json};
 
@@ -201,4 +202,41 @@ async fn a_stream_flows_over_tcp_too() {
     let events = Events::open(&stage.tcp, ask).await.rest().await;
     assert_eq!(events.last().unwrap().data["answer"], "45");
     assert_eq!(stage.script.started()[0].principal.as_ref().unwrap().name, "api");
+}
+
+#[tokio::test]
+async fn what_no_single_message_holds_is_told_whole() {
+    let stage = Stage::new().await;
+    stage.script.leave_runs_to_the_test();
+    let begin = |input: &str| stage.stream("/v1/runs", json!({ "input": input }));
+    let events = begin("all three").await;
+    let session = events.headers["callboard-session"].to_str().unwrap().to_owned();
+    let run = events.headers["callboard-run"].to_str().unwrap().to_owned();
+    let call = |id: &str| CallSummary { call_id: id.to_owned(), ..super::agent::call() };
+    let three = ["c-1", "c-2", "c-3"].map(call);
+    stage.script.journal.end(&session, &run, |run| run.calls = three.to_vec());
+    let ids = |run: &Value| -> Vec<String> {
+        let calls = run["tool_calls"].as_array().unwrap().iter();
+        calls.map(|call| call["call_id"].as_str().unwrap().to_owned()).collect()
+    };
+    let result = events.rest().await.pop().unwrap();
+    assert_eq!(
+        (result.name.as_str(), ids(&result.data)),
+        (
+            "result",
+            ids(&json!({
+                "tool_calls": [{ "call_id": "c-1" }, { "call_id": "c-2" }, { "call_id": "c-3" }],
+            }))
+        )
+    );
+
+    let more =
+        stage.stream(&format!("/v1/sessions/{session}/runs"), json!({ "input": "no" })).await;
+    let second = more.headers["callboard-run"].to_str().unwrap().to_owned();
+    stage.script.journal.end(&session, &second, |_| {});
+    more.rest().await;
+    let shown = stage.get(&format!("/v1/sessions/{session}")).await.json();
+    assert_eq!(shown["runs"].as_array().unwrap().len(), 2);
+    assert_eq!(shown["runs"][0], result.data);
+    assert_eq!((&shown["runs"][1]["run"], ids(&shown["runs"][1]).len()), (&json!(second), 0));
 }

@@ -168,13 +168,10 @@ impl Agents {
 fn direct(notice: Notice, session: &SessionId) -> agent::InvokeToolResponse {
     use agent::invoke_tool_response::Piece;
     let piece = match notice {
-        Notice::Ended(run) => {
-            let summary = convert::run_summary(&run);
-            Piece::Result(agent::DirectResult {
-                call: summary.calls.into_iter().next(),
-                trace_id: summary.trace_id,
-            })
-        }
+        Notice::Ended(run) => Piece::Result(agent::DirectResult {
+            call: convert::calls(&run).next(),
+            trace_id: convert::trace_id(&run.trace_context),
+        }),
         other => Piece::Notice(convert::notice(other, session.as_str())),
     };
     agent::InvokeToolResponse { piece: Some(piece) }

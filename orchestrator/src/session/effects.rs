@@ -25,16 +25,16 @@ use crate::{
             AttemptStarted, CallSettled, Event, ModelFailed, ModelReplied, ModelRequested,
             WantedCall,
         },
-        ids::CallId,
+        ids::{CallId, RunId},
     },
 };
 
 /// Reports of one effect that may be on their way.
 const CHANNEL_CAPACITY: usize = 64;
 
-/// Calls of one reply that are looked at. Each has to be answered in the next request, and would
-/// not fit: a reply with more is one of a model that has lost its way.
-const MAX_CALLS_OF_REPLY: usize = 256;
+/// Calls of one reply that are kept, however few a run may make. Where it may make more, one more
+/// than these is kept: then the run ends at its limit, and says so, before any other call is missed.
+const MIN_CALLS_KEPT: usize = 256;
 
 /// What an effect brings back.
 #[derive(Debug)]
@@ -95,6 +95,8 @@ impl SessionActor {
         let Some(run) = &self.session.current else { return };
         let offer = Offer::new(&self.shared, &self.session, with_tools);
         let messages = context::build(&self.session, offer.tokens);
+        let most = usize::try_from(run.started.limits.max_calls).unwrap_or(usize::MAX);
+        let most = most.saturating_add(1).max(MIN_CALLS_KEPT);
         let (run, names) = (run.input.run.clone(), run.started.models.clone());
         let asked = offer.request(messages, &self.shared);
         self.glimpsed = 0;
@@ -122,7 +124,7 @@ impl SessionActor {
             };
             let (answer, ()) = tokio::join!(call, forward_deltas(forward, request, reports));
             Done::Events(vec![match answer {
-                Ok(reply) => Event::ModelReplied(replied(run, request, reply)),
+                Ok(reply) => Event::ModelReplied(replied(run, request, reply, most)),
                 Err(error) => Event::ModelFailed(failed(run, request, &error)),
             }])
         };
@@ -271,9 +273,9 @@ async fn forward_deltas(
     }
 }
 
-fn replied(run: crate::run::ids::RunId, request: u32, reply: Reply) -> ModelReplied {
+fn replied(run: RunId, request: u32, reply: Reply, most: usize) -> ModelReplied {
     span::set(&Span::current(), callboard_telemetry::names::RESPONSE_MODEL, reply.model.clone());
-    let calls = reply.calls.into_iter().take(MAX_CALLS_OF_REPLY).map(|wanted| WantedCall {
+    let calls = reply.calls.into_iter().take(most).map(|wanted| WantedCall {
         call_id: Uuid::now_v7().to_string().into(),
         model_id: wanted.model_id,
         name: wanted.name,
@@ -292,7 +294,7 @@ fn replied(run: crate::run::ids::RunId, request: u32, reply: Reply) -> ModelRepl
     }
 }
 
-fn failed(run: crate::run::ids::RunId, request: u32, error: &ModelError) -> ModelFailed {
+fn failed(run: RunId, request: u32, error: &ModelError) -> ModelFailed {
     let (kind, message) = (error.kind.as_str().to_owned(), error.message.clone());
     span::fail(&Span::current(), &kind, "the model call failed");
     ModelFailed { run, request, kind, message }

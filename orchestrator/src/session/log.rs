@@ -29,10 +29,26 @@ const PAGE: usize = 512;
 ///
 /// # Errors
 /// [`SessionError::Damaged`] if its events cannot be trusted, `Journal` if they cannot be read.
-pub async fn load(journal: &dyn Journal, id: &SessionId) -> Result<Option<Session>, SessionError> {
+pub(super) async fn load(
+    journal: &dyn Journal,
+    id: &SessionId,
+) -> Result<Option<Session>, SessionError> {
+    load_up_to(journal, id, u64::MAX).await
+}
+
+/// As [`load`], as the session was after the event `last`.
+///
+/// # Errors
+/// As [`load`].
+pub async fn load_up_to(
+    journal: &dyn Journal,
+    id: &SessionId,
+    last: u64,
+) -> Result<Option<Session>, SessionError> {
     let mut session = Session::default();
     loop {
-        let page = journal.read(id, session.last_seq, PAGE).await?;
+        let left = usize::try_from(last.saturating_sub(session.last_seq)).unwrap_or(usize::MAX);
+        let page = journal.read(id, session.last_seq, PAGE.min(left)).await?;
         for recorded in &page {
             session.apply(recorded)?;
         }

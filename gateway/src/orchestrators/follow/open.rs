@@ -3,11 +3,11 @@
 
 use callboard_proto::agent::{
     AttachRequest, DirectResult, GetSessionRequest, GetSessionResponse, InvokeToolRequest,
-    StartRequest, Watch,
+    RunSummary, StartRequest, Watch,
 };
 
 use super::{
-    super::{Ask, Client, request, stream},
+    super::{Ask, Client, stream},
     Follow, Follower, Source, Told,
 };
 use crate::problem::{Kind, Problem};
@@ -56,17 +56,27 @@ impl Follower {
             return Ok(true);
         }
         match self.look().await {
-            Ok(found) => Ok(found.runs.iter().any(|run| run.id == self.run)),
+            Ok(found) => Ok(!found.runs.is_empty()),
             Err(problem) if problem.kind() == Kind::NotFound => Ok(false),
             Err(problem) => Err(problem),
         }
     }
 
+    /// The session with the run that is followed, or, where none is, with as many as one message
+    /// holds.
     async fn look(&self) -> Result<GetSessionResponse, Problem> {
-        let get =
-            GetSessionRequest { principal: self.principal.clone(), session: self.session.clone() };
-        let send = async |mut client: Client| client.get_session(request(get.clone())).await;
-        self.orchestrators.ask(Ask::about(&self.session), send).await
+        let get = GetSessionRequest {
+            principal: self.principal.clone(),
+            session: self.session.clone(),
+            run: self.run.clone(),
+            page_token: String::new(),
+        };
+        self.orchestrators.page(&get).await
+    }
+
+    async fn runs(&self, run: &str) -> Result<Vec<RunSummary>, Problem> {
+        let whole = self.orchestrators.session(self.principal.clone(), &self.session, run).await?;
+        Ok(whole.runs)
     }
 
     /// Finds out which run the request began, or met: true once that is known.
@@ -74,23 +84,21 @@ impl Follower {
     /// # Errors
     /// The problem to answer with.
     pub(crate) async fn identify(&mut self) -> Result<bool, Problem> {
-        let runs = match self.look().await {
-            Ok(found) => found.runs,
+        match self.look().await {
+            Ok(found) if !found.runs.is_empty() => return Ok(true),
+            Ok(_) => {}
             Err(problem) if problem.kind() == Kind::NotFound => return Ok(false),
             Err(problem) => return Err(problem),
-        };
-        if runs.iter().any(|run| run.id == self.run) {
-            return Ok(true);
         }
         // An earlier request with the same key began it, and the same key has the same input.
         let Follow::Run(start) = &self.follow else { return Ok(false) };
-        let met = runs.into_iter().rfind(|run| run.input == start.input);
+        let met = self.runs("").await?.into_iter().rfind(|run| run.input == start.input);
         met.map(|met| self.run = met.id).map_or(Ok(false), |()| Ok(true))
     }
 
     /// The result of a run whose end was seen in the session's stream.
     pub(super) async fn result(&mut self) -> Result<Told, Problem> {
-        let found = self.look().await?.runs.into_iter().find(|run| run.id == self.run);
+        let found = self.runs(&self.run).await?.into_iter().find(|run| run.id == self.run);
         let missing = || Problem::new(Kind::Internal, "The run ended, but its result is missing.");
         let run = found.ok_or_else(missing)?;
         let told = if let Follow::Direct(_) = self.follow {

@@ -1,7 +1,7 @@
 //! The three streams of the wire that a follower reads, as one.
 
 use callboard_proto::agent::{
-    AttachResponse, DirectResult, Fact, Glimpse, InvokeToolResponse, Notice, RunSummary,
+    AttachResponse, DirectResult, Fact, Glimpse, InvokeToolResponse, Notice, RunResult, RunSummary,
     StartResponse, invoke_tool_response, notice,
 };
 use tonic::{Status, Streaming};
@@ -18,6 +18,8 @@ pub(super) enum Piece {
     Fact(Fact),
     Glimpse(Glimpse),
     Run(Box<RunSummary>),
+    /// The run ended, and one message does not hold all of it.
+    Ended(String),
     Direct(Box<DirectResult>),
     /// Something that only a later release knows.
     Unknown,
@@ -45,9 +47,13 @@ fn of_notice(notice: Option<Notice>) -> Piece {
     match notice.and_then(|notice| notice.kind) {
         Some(notice::Kind::Fact(fact)) => Piece::Fact(fact),
         Some(notice::Kind::Glimpse(glimpse)) => Piece::Glimpse(glimpse),
-        Some(notice::Kind::Result(result)) => {
-            result.run.map_or(Piece::Unknown, |run| Piece::Run(Box::new(run)))
+        Some(notice::Kind::Result(RunResult { run: Some(run), next_page_token, .. })) => {
+            if next_page_token.is_empty() {
+                Piece::Run(Box::new(run))
+            } else {
+                Piece::Ended(run.id)
+            }
         }
-        None => Piece::Unknown,
+        Some(notice::Kind::Result(RunResult { run: None, .. })) | None => Piece::Unknown,
     }
 }
