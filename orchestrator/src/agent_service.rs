@@ -213,6 +213,7 @@ impl AgentService for Agents {
     ) -> Answer<agent::GetStatusResponse> {
         let shared = self.sessions.shared();
         let figures = shared.status.figures();
+        shared.models.probe().await;
         let models = shared.models.resolve(&shared.config.agent.model).unwrap_or_default();
         Ok(Response::new(agent::GetStatusResponse {
             uptime_seconds: figures.uptime_seconds,

@@ -161,7 +161,7 @@ impl Models {
         self.config.temperature
     }
 
-    /// Looks whether Ollama answers, for `auto` in [`Self::resolve`]; quick, at most every ten
+    /// Looks whether Ollama answers, for `auto` in [`Self::resolve`]; quick, at most every three
     /// seconds. Not needed where a provider is configured, and skipped there.
     pub async fn probe(&self) {
         self.auto.look(&self.ollama).await;

@@ -219,3 +219,30 @@ async fn the_step_limit_ends_with_a_last_word_and_code_4() {
     assert_eq!(run["answer"], "This is what I have.");
     assert_eq!(model.requests().len(), 4);
 }
+
+#[tokio::test]
+async fn a_model_that_comes_after_the_stack_is_found() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let ollama = format!("http://{}", listener.local_addr().unwrap());
+    let callboard =
+        Callboard::new().env("CALLBOARD__ORCHESTRATOR__MODELS__OLLAMA__BASE_URL", &ollama);
+    let stack = callboard.up(&[]).await;
+    let models = async || {
+        let status = callboard.run(&["status", "--json"]).await.expect(0).json();
+        status["status"]["models"].clone()
+    };
+    assert_eq!(models().await, json!(["offline"]));
+    let doctor = callboard.run(&["doctor"]).await;
+    assert!(doctor.stdout.contains("`offline`"), "{doctor:?}");
+
+    let _model = ModelServer::serve(listener, |_, _| Reply::text("Hello from upstairs."));
+    let found = tokio::time::timeout(std::time::Duration::from_secs(20), async {
+        while models().await != json!(["ollama:scripted"]) {}
+    });
+    found.await.expect("the look is repeated");
+    let asked = callboard.run(&["ask", "hello"]).await.expect(0);
+    assert_eq!(asked.stdout.trim(), "Hello from upstairs.");
+    let doctor = callboard.run(&["doctor"]).await;
+    assert!(doctor.stdout.contains("ollama:scripted"), "{doctor:?}");
+    assert_eq!(stack.stop().await, 0);
+}

@@ -6,12 +6,12 @@ use std::{
 };
 
 use axum::{
-    Router,
+    Json, Router,
     body::{Body, Bytes},
     extract::State,
     http::{HeaderMap, StatusCode},
     response::Response,
-    routing::post,
+    routing::{get, post},
 };
 use serde_json::{Value, json};
 
@@ -66,6 +66,14 @@ impl std::fmt::Debug for ModelServer {
 impl ModelServer {
     /// Answers the request with number `n`, from 0, with `script(n, body)`.
     pub async fn start(script: impl Fn(usize, &Value) -> Reply + Send + Sync + 'static) -> Self {
+        Self::serve(tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap(), script)
+    }
+
+    /// The same on a listener that was there before, so that its address is known.
+    pub fn serve(
+        listener: tokio::net::TcpListener,
+        script: impl Fn(usize, &Value) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let inner = Arc::new(Inner {
             script: Box::new(script),
             requests: Mutex::default(),
@@ -73,8 +81,8 @@ impl ModelServer {
         });
         let app = Router::new()
             .route("/v1/chat/completions", post(answer))
+            .route("/v1/models", get(async || Json(json!({"data": [{"id": "scripted"}]}))))
             .with_state(Arc::clone(&inner));
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
         Self { address, inner, server }

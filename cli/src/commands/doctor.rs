@@ -71,6 +71,7 @@ pub(crate) fn warnings(here: &Here, place: &Place) -> Vec<String> {
 
 async fn all(here: &Here) -> Vec<Finding> {
     let mut findings = vec![checks::configuration(here), checks::sandbox()];
+    findings.extend(checks::models(here).await);
     findings.extend(checks::tokens(here));
     match here.place() {
         Ok(place) => {

@@ -55,6 +55,8 @@ impl Agents {
         if request.input.trim().is_empty() {
             return Err(Status::invalid_argument("the input is empty; say what you want"));
         }
+        // What `auto` means for this run is what it means now, not when the process started.
+        self.sessions.shared().models.probe().await;
         let id = SessionId::from(request.session.as_str());
         let principal = request.principal.clone().unwrap_or_default();
         let mut open = request.open.unwrap_or_default();

@@ -14,7 +14,7 @@ use super::{
 };
 
 /// How long nobody looks again.
-const SEEN_FOR: Duration = Duration::from_secs(10);
+const SEEN_FOR: Duration = Duration::from_secs(3);
 
 /// The choice, and what it depends on.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use callboard_orchestrator::journal::Damage;
 use callboard_orchestrator::journal::sqlite::SqliteJournal;
+use callboard_orchestrator::model::{self, Models};
 
 use super::{Finding, Level};
 use crate::commands::here::Here;
@@ -44,6 +45,28 @@ pub(super) fn configuration(here: &Here) -> Finding {
         Ok(_) => fine("configuration", "`callboard config` shows it"),
         Err(error) => problem("configuration", format!("{error:#}")),
     }
+}
+
+/// Which models a run would ask at the moment; nothing where the configuration cannot be used.
+pub(super) async fn models(here: &Here) -> Option<Finding> {
+    const CHECK: &str = "models";
+    let settings = here.load().ok()?.settings.orchestrator;
+    let models = model::http_client(&settings.models)
+        .and_then(|http| Models::new(settings.models.clone(), http));
+    let models = match models {
+        Ok(models) => models,
+        Err(error) => return Some(problem(CHECK, error.to_string())),
+    };
+    models.probe().await;
+    Some(match models.resolve(&settings.agent.model) {
+        Ok(names) if names == ["offline"] => fine(
+            CHECK,
+            "`offline`, a planner without a language model: set OPENAI_API_KEY or OPENAI_BASE_URL, \
+             or start Ollama, for more",
+        ),
+        Ok(names) => fine(CHECK, names.join(", then ")),
+        Err(unknown) => problem(CHECK, unknown.to_string()),
+    })
 }
 
 /// The file system and the permissions of the state folder.
