@@ -49,6 +49,7 @@ fn run(args: Args) -> anyhow::Result<Exit> {
     if let Command::Serve(serve) = &args.command {
         return serve::run(&Here::new(args.global), serve);
     }
+    print::has_stdout()?;
     // A client waits for one thing at a time, and a supervisor's children need a parent thread that
     // lives as long as the process: one thread.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -3,12 +3,14 @@
 //! A reader that went away (`callboard tools list | head -1`) is no failure: what is left is
 //! dropped and the command ends as it would have. Next: `exit`.
 
+mod closed;
+
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use owo_colors::OwoColorize as _;
 
-use crate::exit::{Exit, Refused};
+use crate::exit::{Exit, Refused, usage};
 
 /// Set by `--no-color` and `NO_COLOR`; colours are for terminals only in any case.
 static PLAIN: AtomicBool = AtomicBool::new(false);
@@ -21,6 +23,21 @@ pub(crate) fn no_colors() {
 /// Whether standard error may be coloured.
 pub(crate) fn err_has_colors() -> bool {
     !PLAIN.load(Ordering::Relaxed) && io::stderr().is_terminal()
+}
+
+/// Whether there is a standard output to write to. Asked before anything is begun whose answer
+/// would be lost.
+///
+/// # Errors
+/// When it was closed at the start.
+pub(crate) fn has_stdout() -> anyhow::Result<()> {
+    if closed::is_stdout_closed() {
+        return Err(usage(
+            "standard output is closed, so no answer could be given and nothing was begun: leave \
+             it open, or send it to a file or to /dev/null",
+        ));
+    }
+    Ok(())
 }
 
 /// Writes one line, or several, to standard output.

@@ -55,3 +55,25 @@ async fn long_paths_are_no_problem_for_sockets() {
     assert!(finished.stdout.contains("42"), "{finished:?}");
     callboard.nothing_is_left().await;
 }
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_written_is_no_success() {
+    let callboard = Callboard::new();
+    for (line, code, says) in [
+        ("\"$CALLBOARD\" ask 1+1 >&-", 2, "standard output is closed"),
+        ("\"$CALLBOARD\" tools list >&-", 2, "standard output is closed"),
+        ("\"$CALLBOARD\" ask 1+1 >/dev/full", 1, "cannot write to standard output"),
+        // Nobody wants to know, which is no fault.
+        ("\"$CALLBOARD\" ask 1+1 >/dev/null", 0, ""),
+        ("\"$CALLBOARD\" ask 1+1 <&-", 0, ""),
+        ("\"$CALLBOARD\" ask 1+1 2>&-", 0, ""),
+        ("{ \"$CALLBOARD\" ask 1+1; echo $? >&2; } | true", 0, "0\n"),
+        ("{ \"$CALLBOARD\" ask --events 1+1; echo $? >&2; } | head -n 1", 0, "0\n"),
+    ] {
+        let finished = callboard.run_in_shell(line).await;
+        assert_eq!(finished.code, code, "{line}: {finished:?}");
+        assert!(finished.stderr.contains(says), "{line}: {finished:?}");
+        assert!(!finished.stderr.contains("panicked"), "{line}: {finished:?}");
+    }
+    callboard.nothing_is_left().await;
+}

@@ -141,6 +141,22 @@ impl Callboard {
         finish(child, arguments).await
     }
 
+    /// Runs a line of shell in which `$CALLBOARD` is the binary.
+    pub async fn run_in_shell(&self, line: &str) -> Finished {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", line])
+            .current_dir(&self.workspace)
+            .env_clear()
+            .envs(&self.environment)
+            .env("CALLBOARD", path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        finish(command.spawn().unwrap(), &[line]).await
+    }
+
     /// Runs a command on a terminal (a pseudo-terminal made by `script`), typing `keys` when
     /// `prompt` has appeared. Gives the exit code and everything on the screen.
     pub async fn run_on_terminal(
