@@ -106,12 +106,11 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Error>
     }
 }
 
-/// Removes a file that may be gone already.
-pub(super) fn remove(path: &Path) -> Result<(), Error> {
+/// Removes a file that may be gone already. Of all who remove it at once, one hears true.
+pub(super) fn remove(path: &Path) -> Result<bool, Error> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Error::Io { action: "remove", path: path.to_owned(), source: error })
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(Error::Io { action: "remove", path: path.to_owned(), source }),
     }
 }

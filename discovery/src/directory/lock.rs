@@ -100,7 +100,8 @@ impl InstanceLock {
     /// Ends the instance's presence: record first, so that nobody sees it without its lock.
     pub(super) fn clear(self) -> Result<(), Error> {
         folders::remove(&self.record)?;
-        folders::remove(&self.path)
+        folders::remove(&self.path)?;
+        Ok(())
     }
 }
 
@@ -121,12 +122,15 @@ pub(super) fn is_held(folders: &Folders, id: &InstanceId) -> Result<bool, Error>
 /// The record goes under a shared lock, which keeps a successor of the same name out and is not
 /// taken for a living holder by those who look meanwhile; the lock file goes under the exclusive
 /// one, when there is no record left that could be taken for a living instance's.
-pub(super) fn reap(folders: &Folders, id: &InstanceId) -> Result<(), Error> {
+///
+/// True for the one look, of all processes', that removed a record: a lock without one is of an
+/// instance that is just coming or going.
+pub(super) fn reap(folders: &Folders, id: &InstanceId) -> Result<bool, Error> {
     let path = folders.lock(id);
     let file = open(&path)?;
     let is_there = || Place::of(&path).is_some_and(|place| place.is_of(&file));
     if !taken(file.try_lock_shared(), &path)? || !is_there() {
-        return Ok(());
+        return Ok(false);
     }
     let record: Option<Instance> = folders::read(&folders.record(id))?;
     if let Some(Instance { address: Address::Unix(socket), .. }) = record
@@ -136,11 +140,32 @@ pub(super) fn reap(folders: &Folders, id: &InstanceId) -> Result<(), Error> {
     {
         folders::remove(&socket)?;
     }
-    folders::remove(&folders.record(id))?;
-    tracing::info!(instance = %id, "record of a dead instance cleared away");
+    let has_removed = folders::remove(&folders.record(id))?;
     file.unlock().map_err(|source| fail(&path, source))?;
     if taken(file.try_lock(), &path)? && is_there() && Place::of(&folders.record(id)).is_none() {
         folders::remove(&path)?;
     }
-    Ok(())
+    Ok(has_removed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::instance;
+
+    #[test]
+    fn a_record_is_cleared_away_once_and_a_lock_alone_is_none() {
+        let folder = crate::testing::folder();
+        let folders = Folders::new(folder.path());
+        folders.create().unwrap();
+        let dead = instance("dead");
+        folders::write(&folders.record(&dead.id), &dead).unwrap();
+        fs::write(folders.lock(&dead.id), "").unwrap();
+        assert!(reap(&folders, &dead.id).unwrap());
+        assert!(!reap(&folders, &dead.id).unwrap(), "there was nothing left");
+        let coming = InstanceId::from("coming");
+        fs::write(folders.lock(&coming), "").unwrap();
+        assert!(!reap(&folders, &coming).unwrap());
+        assert_eq!(fs::read_dir(&folders.instances).unwrap().count(), 0);
+    }
 }

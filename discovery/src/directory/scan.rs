@@ -25,8 +25,12 @@ pub(super) fn scan(folders: &Folders) -> Result<Snapshot, Error> {
     let mut live = BTreeMap::new();
     for id in names(folders)? {
         if !lock::is_held(folders, &id)? {
-            if let Err(error) = lock::reap(folders, &id) {
-                tracing::debug!(%error, "a dead instance's record stays");
+            match lock::reap(folders, &id) {
+                Ok(true) => {
+                    tracing::info!(instance = %id, "record of a dead instance cleared away")
+                }
+                Ok(false) => {}
+                Err(error) => tracing::debug!(%error, "a dead instance's record stays"),
             }
             continue;
         }
