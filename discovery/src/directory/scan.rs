@@ -27,7 +27,7 @@ pub(super) fn scan(folders: &Folders) -> Result<Snapshot, Error> {
         if !lock::is_held(folders, &id)? {
             match lock::reap(folders, &id) {
                 Ok(true) => {
-                    tracing::info!(instance = %id, "record of a dead instance cleared away")
+                    tracing::info!(instance = %id, "record of a dead instance cleared away");
                 }
                 Ok(false) => {}
                 Err(error) => tracing::debug!(%error, "a dead instance's record stays"),
