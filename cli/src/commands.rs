@@ -14,6 +14,7 @@ mod doctor;
 mod config;
 mod completions;
 mod up;
+mod process;
 mod words;
 
 use crate::args::{Args, Command, Tools};

@@ -1,6 +1,6 @@
 //! Wrong words get a clear error, the right exit code, and leave nothing behind.
 
-use callboard_tests::Callboard;
+use callboard_tests::{Callboard, processes_of};
 
 #[tokio::test]
 async fn wrong_words_are_said_and_end_with_2() {
@@ -75,5 +75,30 @@ async fn an_answer_that_cannot_be_written_is_no_success() {
         assert!(finished.stderr.contains(says), "{line}: {finished:?}");
         assert!(!finished.stderr.contains("panicked"), "{line}: {finished:?}");
     }
+    callboard.nothing_is_left().await;
+}
+
+#[tokio::test]
+async fn a_service_that_stands_still_is_named_with_what_to_do() {
+    let callboard = Callboard::new();
+    let stack = callboard.up(&[]).await;
+    let calculator = processes_of(callboard.home())
+        .into_iter()
+        .find(|(_, command)| command.contains("serve calculator"))
+        .unwrap();
+    let pid = rustix::process::Pid::from_raw(calculator.0.cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+    let called =
+        callboard.run(&["tools", "call", "calculate", "--args", "{\"expression\":\"1+1\"}"]).await;
+    let asked = callboard.run(&["ask", "1+1"]).await;
+    let status = callboard.run(&["status"]).await.expect(0);
+    rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
+    assert_eq!(called.code, 1, "{called:?}");
+    assert!(called.stderr.contains("the service `calculator` did not answer"), "{called:?}");
+    assert!(called.stderr.contains("`callboard status`"), "{called:?}");
+    assert_eq!(asked.code, 1, "{asked:?}");
+    assert!(asked.stderr.contains("the service `calculator` did not answer"), "{asked:?}");
+    assert!(status.stdout.contains(&format!("kill -CONT {}", calculator.0)), "{status:?}");
+    assert_eq!(stack.stop().await, 0);
     callboard.nothing_is_left().await;
 }

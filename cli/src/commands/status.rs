@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::args::Output;
 use crate::commands::connect::{self, Connection};
 use crate::commands::here::Here;
-use crate::commands::words;
+use crate::commands::{process, words};
 use crate::exit::Exit;
 use crate::print;
 
@@ -45,12 +45,45 @@ pub(crate) async fn run(here: &Here, output: Output) -> anyhow::Result<Exit> {
         }
     }
     for (key, value) in figures.as_object().into_iter().flatten() {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        row(&key.replace('_', " "), words::brief(&value, 80));
+        if key != "orchestrators" {
+            row(&key.replace('_', " "), words::brief(&text(value), 80));
+        }
     }
-    row("ready", words::brief(&ready.to_string(), 200));
-    print::out(&words::columns(&rows))?;
+    row("ready", text(&ready["status"]));
+    if ready["discovery"]["confirmed"] == json!(false) {
+        row("discovery", "is away: what follows is as it was last seen".to_owned());
+    }
+    for role in ["orchestrators", "tool_services"] {
+        for instance in ready[role].as_array().into_iter().flatten() {
+            row(&text(&instance["name"]), said_of(instance, stack.is_some()));
+        }
+    }
+    print::out(&print::visible(&words::columns(&rows)))?;
     Ok(Exit::Done)
+}
+
+/// A value as people read it: texts as they are, lists with commas.
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(list) => list.iter().map(text).collect::<Vec<_>>().join(", "),
+        Value::Null => "-".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// What there is to say of an instance; of its process only where that is on this machine.
+fn said_of(instance: &Value, is_here: bool) -> String {
+    let said = format!("{}, {}", text(&instance["instance"]), text(&instance["state"]));
+    let pid = instance["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
+    let Some(pid) = pid.filter(|_| is_here) else { return said };
+    match process::state(pid) {
+        Some('T' | 't') => {
+            format!("{said}, but process {pid} is stopped: `kill -CONT {pid}`, or end it")
+        }
+        Some(_) => format!("{said}, process {pid}"),
+        None => format!("{said}, but process {pid} is gone"),
+    }
 }
 
 async fn ask(connection: &Connection) -> anyhow::Result<(Value, Value)> {
@@ -58,7 +91,27 @@ async fn ask(connection: &Connection) -> anyhow::Result<(Value, Value)> {
     // A gateway that is not ready says why in the same shape; that is no failure of this command.
     let ready = match connection.client.get("/readyz").await {
         Ok(ready) => ready,
-        Err(error) => json!({"ready": false, "detail": error.to_string()}),
+        Err(error) => json!({"status": "not_ready", "detail": error.to_string()}),
     };
     Ok((figures, ready))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instance_is_told_with_its_process_where_that_is_near() {
+        let own = std::process::id();
+        let instance = |pid: u32| json!({"instance": "a-1", "state": "serving", "pid": pid});
+        assert_eq!(said_of(&instance(own), true), format!("a-1, serving, process {own}"));
+        assert_eq!(said_of(&instance(own), false), "a-1, serving");
+        // No process has the largest number.
+        let gone = u32::MAX;
+        assert_eq!(
+            said_of(&instance(gone), true),
+            format!("a-1, serving, but process {gone} is gone")
+        );
+        assert_eq!(text(&json!(["a", "b"])), "a, b");
+    }
 }

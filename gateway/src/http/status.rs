@@ -90,7 +90,10 @@ pub(super) async fn ready(
     }
     let list = |role| -> Vec<Value> {
         let listed = of(role).map(|instance| {
-            json!({ "instance": instance.id, "name": instance.name, "state": instance.state })
+            json!({
+                "instance": instance.id, "name": instance.name, "state": instance.state,
+                "pid": instance.pid,
+            })
         });
         listed.collect()
     };

@@ -82,11 +82,29 @@ pub struct Failure {
     pub violations: Vec<Violation>,
     /// When to try again, from now.
     pub retry_after: Option<Duration>,
+    /// Whether the service gave no answer of its tool's: `message` says what "the service" did, and
+    /// who tells it names that.
+    pub is_of_service: bool,
 }
 
 impl Failure {
     /// A failure in words.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), violations: Vec::new(), retry_after: None }
+        let message = message.into();
+        Self { kind, message, violations: Vec::new(), retry_after: None, is_of_service: false }
+    }
+
+    /// A failure of the service, not of its tool: what it did or is, without a subject.
+    pub fn of_service(kind: Kind, what: &str) -> Self {
+        Self { is_of_service: true, ..Self::new(kind, format!("the service {what}")) }
+    }
+
+    /// The same with the service named.
+    pub fn named(self, service: &str) -> Self {
+        let Some(what) = self.message.strip_prefix("the service ").filter(|_| self.is_of_service)
+        else {
+            return self;
+        };
+        Self { message: format!("the service `{service}` {what}"), ..self }
     }
 }

@@ -89,10 +89,9 @@ pub(super) async fn ask(
             }
         }
     }
-    Err(Failure::new(
-        Kind::Unavailable,
-        format!("`{}` was not run: its service cannot be asked about the call now", call.tool),
-    ))
+    let words =
+        format!("`{}` was not run: its service cannot be asked about the call now", call.tool);
+    Err(Failure { is_of_service: true, ..Failure::new(Kind::Unavailable, words) })
 }
 
 /// The opinion, or why there is none; a failed opinion is one that is none.

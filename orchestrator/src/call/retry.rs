@@ -130,33 +130,33 @@ pub fn decide(error: &AttemptError, class: Class, reach: Reach) -> Decision {
 pub fn give_up(error: &AttemptError, class: Class) -> Settlement {
     use AttemptError as E;
     let failed = |kind, message: &str| Settlement::Failed(Failure::new(kind, message));
+    let service = |kind, what: &str| Settlement::Failed(Failure::of_service(kind, what));
     match error {
         E::Refused(failure) | E::Failed(failure) => Settlement::Failed(failure.clone()),
-        E::NotSent => failed(Kind::Unavailable, "the service cannot be reached now"),
+        E::NotSent => service(Kind::Unavailable, "cannot be reached now"),
         E::Fenced => failed(Kind::Unavailable, "another orchestrator has taken over"),
-        E::Unauthenticated => failed(
-            Kind::PermissionDenied,
-            "the service refused our credentials; an operator was told",
-        ),
+        E::Unauthenticated => {
+            service(Kind::PermissionDenied, "refused our credentials; an operator was told")
+        }
         E::Aborted => failed(
             Kind::Conflict,
             "it collided with another change; read the state again, then decide",
         ),
-        E::Exhausted => failed(Kind::RateLimited, "the service has too much to do now"),
+        E::Exhausted => service(Kind::RateLimited, "has too much to do now"),
         E::Unusable { answered: true } if class == Class::Write => Settlement::OutcomeUnknown,
         E::UnknownCall | E::OutcomeGone | E::Unanswered(_) if class != Class::Read => {
             Settlement::OutcomeUnknown
         }
-        E::Unusable { .. } => failed(Kind::Internal, "the service cannot answer this call"),
+        E::Unusable { .. } => service(Kind::Internal, "cannot answer this call"),
         E::UnknownCall | E::OutcomeGone => {
-            failed(Kind::Unavailable, "the service lost the call before it could answer")
+            service(Kind::Unavailable, "lost the call before it could answer")
         }
         E::Unanswered(lost) => match lost {
             Lost::Gone | Lost::Cancelled => {
-                failed(Kind::Unavailable, "the service went away before it answered")
+                service(Kind::Unavailable, "went away before it answered")
             }
-            Lost::TimedOut => failed(Kind::Timeout, "the service did not answer in time"),
-            Lost::Broken => failed(Kind::Internal, "the service gave an answer that is none"),
+            Lost::TimedOut => service(Kind::Timeout, "did not answer in time"),
+            Lost::Broken => service(Kind::Internal, "gave an answer that is none"),
         },
     }
 }

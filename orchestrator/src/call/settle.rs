@@ -188,6 +188,7 @@ impl Settler {
             | Kind::Unsupported
             | Kind::Internal => CallStatus::Failed,
         };
+        let failure = failure.named(&of.planned.service);
         let message = self.redactor.redact(&failure.message);
         let failure = Failure { message: cut::cut(&message, MAX_WORDS).text.to_owned(), ..failure };
         let mut settled = failure_settled(&of.planned.call_id, status, &failure, of.attempts);

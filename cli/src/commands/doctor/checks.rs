@@ -9,6 +9,7 @@ use callboard_orchestrator::model::{self, Models};
 
 use super::{Finding, Level};
 use crate::commands::here::Here;
+use crate::commands::process;
 use crate::place::Place;
 use crate::stack::control;
 use crate::stack::join;
@@ -136,7 +137,7 @@ pub(super) async fn holder(place: &Place) -> Finding {
     const CHECK: &str = "lock";
     match lock::holder(&place.state) {
         Ok(Holder::Nobody) => fine(CHECK, "no stack runs on this state folder"),
-        Ok(holder) => match holder.pid().and_then(process_state) {
+        Ok(holder) => match holder.pid().and_then(process::state) {
             Some('T') => warning(
                 CHECK,
                 format!("{holder} holds the state folder and is stopped: kill -CONT or end it"),
@@ -195,13 +196,6 @@ fn network(folder: &Path) -> rustix::io::Result<Option<&'static str>> {
     Ok(NETWORK.iter().find(|(magic, _)| *magic == kind).map(|(_, name)| *name))
 }
 
-/// The letter by which the kernel describes a process: `T` is stopped.
-fn process_state(pid: u32) -> Option<char> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name stands in brackets and may hold anything, brackets too.
-    stat.rsplit_once(") ")?.1.chars().next()
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
@@ -248,10 +242,5 @@ mod tests {
         assert_eq!(journal(&place).await[0].level, Level::Fine, "none yet");
         std::fs::write(folder.path().join("journal.db"), "no database").unwrap();
         assert_eq!(journal(&place).await[0].level, Level::Problem);
-    }
-
-    #[test]
-    fn the_state_of_a_process_is_read_from_the_kernel() {
-        assert!(matches!(process_state(std::process::id()), Some('R' | 'S')));
     }
 }

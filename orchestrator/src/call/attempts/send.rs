@@ -239,13 +239,12 @@ fn read_failure(failure: WireFailure) -> Failure {
     };
     let violations = failure.violations.into_iter().take(MAX_KEPT);
     Failure {
-        kind,
         violations: violations
             .map(|one| Violation { pointer: line(&one.pointer), message: line(&one.message) })
             .collect(),
         retry_after: (failure.retry_after_ms > 0)
             .then(|| Duration::from_millis(failure.retry_after_ms)),
-        message: failure.message,
+        ..Failure::new(kind, failure.message)
     }
 }
 

@@ -172,7 +172,11 @@ async fn attempts_are_bounded_and_the_end_says_how_often_was_tried() {
     let settled = ran.settled();
     assert!(settled.content.ends_with("Tried 3 times."), "{}", settled.content);
     let failure = settled.failure.as_ref().unwrap();
-    assert_eq!(failure.message, "the service went away before it answered. Tried 3 times.");
+    assert_eq!(
+        failure.message,
+        "the service `service` went away before it answered. Tried 3 times. `callboard status` \
+         shows whether it runs."
+    );
     let told = format!("{settled:?} {:?}", ran.events);
     assert!(!told.contains("10.0.0.1"), "{told}");
 }

@@ -8,6 +8,9 @@ use crate::call::failure::{Failure, Kind};
 use crate::call::preflight;
 use crate::run::event::{ApprovalDecided, CallPlanned, Violation};
 
+/// Where a person finds out more about a service that fails.
+const LOOK: &str = "`callboard status` shows whether it runs.";
+
 /// A failure, for the model: kind, what happened, everything wrong, a way out.
 pub(super) fn for_model(failure: &Failure, attempts: u32) -> String {
     let mut text = format!("Failed ({}): {}", failure.kind.as_str(), sentence(&failure.message));
@@ -33,7 +36,8 @@ pub(super) fn for_person(failure: &Failure, attempts: u32) -> String {
     } else {
         sentence(&format!("{}: {}", failure.message.trim_end_matches('.'), details.join("; ")))
     };
-    for note in [tried(attempts), when(failure)].into_iter().flatten() {
+    let look = failure.is_of_service.then(|| LOOK.to_owned());
+    for note in [tried(attempts), when(failure), look].into_iter().flatten() {
         text.push(' ');
         text.push_str(&note);
     }
