@@ -91,6 +91,27 @@ async fn interrupting_an_ask_cancels_its_run() {
 }
 
 #[tokio::test]
+async fn a_stack_that_is_ended_says_so_to_who_waits() {
+    let model = ModelServer::script(vec![Reply::Hang]).await;
+    let callboard = Callboard::new()
+        .env("OPENAI_API_KEY", "sk-test-key-0123456789")
+        .env("OPENAI_BASE_URL", &model.base_url());
+    let stack = callboard.up(&[]).await;
+    let ask = callboard.command(&["ask", "--model", "openai:x", "hello"]).spawn().unwrap();
+    within(Duration::from_secs(30), "the model is asked", || {
+        (!model.requests().is_empty()).then_some(())
+    })
+    .await;
+    assert_eq!(stack.stop().await, 0);
+    let output = tokio::time::timeout(Duration::from_secs(10), ask.wait_with_output()).await;
+    let output = output.expect("it ends with the stack").unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{said}");
+    assert!(said.contains("session ") && said.contains("`callboard up`"), "{said}");
+    callboard.nothing_is_left().await;
+}
+
+#[tokio::test]
 async fn two_folders_do_not_see_each_other() {
     let (one, two) = (Callboard::new(), Callboard::new());
     one.file("only-in-one.txt", "x\n");

@@ -170,6 +170,17 @@ async fn a_provider_that_refuses_or_hangs_does_not_hang_us() {
 }
 
 #[tokio::test]
+async fn a_silent_model_is_said_to_be_silent_and_ends_at_its_limit() {
+    let model = ModelServer::script(vec![Reply::Hang]).await;
+    let callboard = with(&model).env("CALLBOARD__ORCHESTRATOR__MODELS__WHOLE_TIMEOUT_MS", "6000");
+    let (code, run, stderr) = ask(&callboard, &["hello"]).await;
+    assert_eq!((code, &run["status"]), (1, &"failed".into()), "{run}");
+    assert!(run["answer"].as_str().unwrap().contains("6 s"), "{run}");
+    let said = "callboard: waiting for the model (openai:scripted), which has not answered yet\n";
+    assert_eq!(stderr, said);
+}
+
+#[tokio::test]
 async fn wrong_arguments_go_back_to_the_model_all_at_once() {
     let model = ModelServer::start(|n, body| match n {
         0 => Reply::call("read_file", &json!({"offset": "x", "nonsense": 1})),

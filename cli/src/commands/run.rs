@@ -123,6 +123,7 @@ pub(super) async fn drive(
                 decide(client, session, &call, is_approved).await?;
                 question.put(&mut live)?;
             }
+            () = live.silence() => live.tell_silence(),
             () = interrupts.next() => {
                 question.close();
                 live.note("cancelling…");

@@ -145,8 +145,9 @@ impl Joined {
             let mut line = String::new();
             if !matches!(self.link.read_line(&mut line).await, Ok(length) if length > 0) {
                 return anyhow::anyhow!(
-                    "the stack (process {}) ended; its logs are in the folder `logs` of the state \
-                     folder",
+                    "the stack (process {}) ended before this was done; what was begun goes on \
+                     when one runs here again (`callboard up`), and the folder `logs` of the state \
+                     folder says why it ended",
                     self.hello.pid
                 );
             }

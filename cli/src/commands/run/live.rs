@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use owo_colors::{AnsiColors, OwoColorize as _};
+use tokio::time::{Instant, sleep_until};
 
 use crate::client::shapes::{Fact, Glimpse};
 use crate::commands::words;
@@ -14,6 +15,8 @@ use crate::print;
 
 /// Characters of arguments and results in a line.
 const BRIEF: usize = 60;
+/// How long a model may be silent before that is said.
+const PATIENCE: Duration = Duration::from_secs(4);
 /// How often a spinner turns.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -35,6 +38,8 @@ pub(super) struct Live {
     spinners: BTreeMap<String, ProgressBar>,
     /// The reply in the making.
     reply: String,
+    /// The model that was asked and has said nothing yet, and when that is to be said.
+    silent: Option<(String, Instant)>,
     /// Lines that wait until the question on the screen is answered; `None` = there is none.
     held: Option<Vec<String>>,
     has_colors: bool,
@@ -54,6 +59,7 @@ impl Live {
             calls: BTreeMap::new(),
             spinners: BTreeMap::new(),
             reply: String::new(),
+            silent: None,
             held: None,
             has_colors,
         }
@@ -65,9 +71,14 @@ impl Live {
         match fact.kind.as_str() {
             "model.requested" => {
                 self.reply.clear();
-                self.spin(MODEL, &format!("{} thinks", fact.text("model")));
+                let model = fact.text("model").to_owned();
+                self.spin(MODEL, &format!("{model} thinks"));
+                self.silent = Some((model, Instant::now() + PATIENCE));
             }
-            "model.replied" | "model.failed" => self.stop(MODEL),
+            "model.replied" | "model.failed" => {
+                self.silent = None;
+                self.stop(MODEL);
+            }
             "call.planned" => {
                 let seen = Seen {
                     tool: fact.text("tool").to_owned(),
@@ -85,8 +96,31 @@ impl Live {
                 self.settled(fact);
             }
             "limit.hit" | "progress.missed" => self.note(fact.text("message")),
-            "run.ended" => self.clear(),
+            "run.ended" => {
+                self.silent = None;
+                self.clear();
+            }
             _ => {}
+        }
+    }
+
+    /// Waits until the model's silence is worth a word; for ever while it is not.
+    pub(super) async fn silence(&self) {
+        match &self.silent {
+            Some((_, due)) => sleep_until(*due).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Says, once for each time it is asked, that the model is silent: also off a terminal, where
+    /// nothing else would tell a person from a program that hangs.
+    pub(super) fn tell_silence(&mut self) {
+        let Some((model, _)) = self.silent.take() else { return };
+        let text = format!("waiting for the model ({model}), which has not answered yet");
+        if self.screen.is_some() {
+            self.note(&text);
+        } else {
+            print::err(&format!("callboard: {}", print::visible(&text)));
         }
     }
 
@@ -103,6 +137,9 @@ impl Live {
         }
         if glimpse.restarted {
             self.reply.clear();
+        }
+        if !glimpse.text.is_empty() {
+            self.silent = None;
         }
         self.reply.push_str(&glimpse.text);
         let last = self.reply.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
