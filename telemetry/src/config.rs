@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::filter::Levels;
+
 /// Settings of one process. The default logs at `info` to standard error and exports nothing.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
@@ -37,5 +39,12 @@ impl Default for Config {
             capture_content: false,
             stderr: true,
         }
+    }
+}
+
+impl Config {
+    /// The first part of `level` that is neither a level nor a target with one.
+    pub fn wrong_level(&self) -> Option<String> {
+        Levels::parse(&self.level).err()
     }
 }
