@@ -17,7 +17,6 @@ pub mod record;
 pub mod failure;
 pub mod outcome;
 pub(crate) mod pattern;
-pub(crate) mod hex;
 pub mod schema;
 
 pub mod resolve;

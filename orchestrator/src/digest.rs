@@ -1,10 +1,11 @@
-//! SHA-256 over several texts, each kept apart from the next, as lower-case hex.
+//! SHA-256 as lower-case hex, which is how digests travel: of one text, or of several, each kept
+//! apart from the next.
 
 use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-/// A digest that is being made.
+/// A digest over several texts that is being made.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Digest(Sha256);
 
@@ -17,10 +18,52 @@ impl Digest {
 
     /// The digest, lower-case hex.
     pub(crate) fn finish(self) -> String {
-        self.0.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        hex(&self.0.finalize())
+    }
+}
+
+/// Bytes as lower-case hex.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// SHA-256 of a text, lower-case hex.
+pub(crate) fn sha256(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_are_as_others_write_them() {
+        assert_eq!(hex(&[0, 10, 255]), "000aff");
+        assert_eq!(
+            sha256("abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+
+    /// Worked out with `hashlib`, each text after its length as eight big-endian bytes.
+    #[test]
+    fn texts_are_kept_apart() {
+        let of = |texts: &[&str]| {
+            let mut digest = Digest::default();
+            texts.iter().for_each(|text| digest.field(text));
+            digest.finish()
+        };
+        assert_eq!(
+            of(&["ab", "c"]),
+            "601d5476e2ccfe2c87a2bba7a322659734a05749d5b5aa781f513e4912db0d5f"
+        );
+        assert_eq!(
+            of(&["a", "bc"]),
+            "3fafa1cf2f19a7c1129beb20cf0983f73a489a221fc0dd2f16d1be292d089205"
+        );
     }
 }

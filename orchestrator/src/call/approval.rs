@@ -6,11 +6,11 @@
 use std::fmt::Write as _;
 
 use super::CallContext;
-use super::hex::sha256;
 use super::pattern::Pattern;
 use super::policy::{Effect, Judgement};
 use super::preflight::{self, Opinion};
 use super::settle;
+use crate::digest::sha256;
 use crate::run::event::{
     ApprovalAsked, ApprovalDecided, CallJudged, CallPlanned, CallSettled, CallStatus, Event,
     FailureInfo, Verdict,
@@ -121,12 +121,6 @@ fn ask(
     if !is_approved {
         events.push(Event::CallSettled(denied(planned, format!("{for_model}."), for_person)));
     }
-}
-
-/// The outcome of a call that was asked about and denied. `decided` says by whom.
-pub fn settle_denied(planned: &CallPlanned, decided: &ApprovalDecided) -> CallSettled {
-    let words = settle::denied(&planned.tool, decided);
-    denied(planned, words.clone(), words)
 }
 
 fn denied(planned: &CallPlanned, for_model: String, for_person: String) -> CallSettled {

@@ -12,12 +12,12 @@ use super::approval;
 use super::arguments::{self, Misfit};
 use super::attempts::wire;
 use super::failure::{Failure, Kind};
-use super::hex::sha256;
 use super::policy::{Judgement, Subject};
 use super::preflight::{self, Opinion};
 use super::resolve::{Unresolved, resolve};
 use super::{CallContext, CallPath, settle};
 use crate::catalog::Tool;
+use crate::digest::sha256;
 use crate::run::event::{CallPlanned, CallSettled, Event, Verdict, WantedCall};
 
 /// What metrics call a tool that nobody offers.

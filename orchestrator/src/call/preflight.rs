@@ -16,9 +16,9 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::attempts::classify::{Phase, classify};
 use super::failure::{Failure, Kind};
-use super::hex::sha256;
 use super::retry::{AttemptError, backoff};
 use crate::catalog::Instance;
+use crate::digest::sha256;
 
 /// Name of the rule where the tool itself gave the verdict.
 pub const RULE: &str = "preflight";

@@ -14,10 +14,10 @@ use sha2::{Digest, Sha256};
 use super::builtin;
 use super::config::{Config, Error};
 use super::failure::{Failure, Kind};
-use super::hex::hex;
 use super::outcome::{Ending, Output};
 use super::pattern::Pattern;
 use crate::artifacts::Artifacts;
+use crate::digest::hex;
 use crate::run::event::{CallPlanned, CallSettled, CallStatus, FailureInfo};
 use crate::run::ids::{CallId, SessionId};
 
@@ -28,7 +28,7 @@ mod words;
 
 pub(super) use self::mark::HEADER as UNTRUSTED_HEADER;
 pub use self::redact::Redactor;
-pub use self::words::{approval_missing, blocked, denied};
+pub use self::words::{approval_missing, blocked};
 
 /// Characters of a failure that are told.
 const MAX_WORDS: usize = 4_000;

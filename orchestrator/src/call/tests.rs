@@ -6,6 +6,7 @@ use tonic::Status;
 
 use super::testing::*;
 use super::*;
+use crate::digest::sha256;
 use crate::run::event::{CallJudged, Verdict};
 
 fn kinds(events: &[Event]) -> Vec<&'static str> {
@@ -36,7 +37,7 @@ fn asks(preview: &str) -> WireVerdict {
     WireVerdict::Ask(wire::Ask {
         reason: "it changes a file".to_owned(),
         preview: preview.to_owned(),
-        preview_digest: hex::sha256(preview),
+        preview_digest: sha256(preview),
         irreversible: false,
     })
 }
@@ -59,7 +60,7 @@ async fn a_call_that_fits_is_planned_and_judged() {
     let Event::CallPlanned(planned) = &events[0] else { unreachable!() };
     assert_eq!((planned.tool.as_str(), planned.service.as_str()), ("read", "service"));
     assert_eq!(planned.arguments, r#"{"x":5}"#);
-    assert_eq!(planned.arguments_digest, hex::sha256(r#"{"x":5}"#));
+    assert_eq!(planned.arguments_digest, sha256(r#"{"x":5}"#));
     assert_eq!(planned.descriptor_digest.len(), 64);
     assert_eq!(planned.timeout_ms, 15_000);
     assert_eq!(planned.repairs.len(), 3, "{:?}", planned.repairs);
@@ -144,7 +145,7 @@ async fn a_preview_that_is_not_what_it_says_is_no_question() {
     let world = World::new(Setting::default());
     let service = world.serve("a", vec![judging(tool("read", true, true))], answers()).await;
     let lie = wire::Ask {
-        preview_digest: hex::sha256("something else"),
+        preview_digest: sha256("something else"),
         preview: "harmless".to_owned(),
         ..Default::default()
     };

@@ -13,9 +13,9 @@ use prost::Message as _;
 use sha2::{Digest, Sha256};
 
 use super::tool::{Annotations, AnsweredBy, Descriptor};
-use crate::call::hex::hex;
 use crate::call::policy::Effect;
 use crate::call::schema;
+use crate::digest::hex;
 
 /// Tools of one service.
 const MAX_TOOLS: usize = 256;

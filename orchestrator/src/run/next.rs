@@ -117,12 +117,16 @@ fn expire(run: &Run) -> Effect {
 
 fn denied(run: &Run, call: &Call) -> CallSettled {
     let decided = call.decided.as_ref();
-    let note = decided.map_or("", |decided| decided.note.as_str());
+    let note = decided.map_or("", |decided| decided.note.trim());
+    let tool = call.planned.as_ref().map_or(&call.wanted.name, |planned| &planned.tool);
+    let end = if note.ends_with(['.', '!', '?', '。', '！', '？']) { "" } else { "." };
     let message = match decided.map_or("", |decided| decided.by.as_str()) {
-        "timeout" => "Nobody decided in time, so the call was not made.".to_owned(),
-        "nobody" => format!("Denied: {note}"),
-        _ if note.is_empty() => "Denied by a person. Do not try the same again.".to_owned(),
-        _ => format!("Denied by a person: {note}"),
+        "timeout" => format!("`{tool}` was not run: nobody decided in time."),
+        "nobody" => format!("{note}{end}"),
+        _ if note.is_empty() => format!(
+            "`{tool}` was not run: a person denied it. Do not try the same again; ask what they want."
+        ),
+        _ => format!("`{tool}` was not run: a person denied it and said: {note}{end}"),
     };
     settled(run, call, CallStatus::Denied, "permission_denied", message)
 }

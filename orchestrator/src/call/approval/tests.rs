@@ -189,32 +189,6 @@ fn what_cannot_be_undone_says_so() {
 }
 
 #[test]
-fn a_denial_repeats_what_the_person_said() {
-    let decided = |by: &str, note: &str| ApprovalDecided {
-        call_id: CALL.into(),
-        approved: false,
-        by: by.into(),
-        note: note.into(),
-        key: String::new(),
-    };
-    for (decided, content) in [
-        (
-            decided("alice", ""),
-            "`run_it` was not run: a person denied it. Do not try the same again; ask what they want.",
-        ),
-        (
-            decided("alice", "use the other one"),
-            "`run_it` was not run: a person denied it and said: use the other one.",
-        ),
-        (decided("timeout", ""), "`run_it` was not run: nobody decided in time."),
-        (decided("nobody", "nobody is there"), "nobody is there."),
-    ] {
-        let settled = settle_denied(&planned(), &decided);
-        assert_eq!((settled.status, settled.content.as_str()), (CallStatus::Denied, content));
-    }
-}
-
-#[test]
 fn a_rule_answers_the_tools_question_unless_nothing_can_be_undone() {
     for (irreversible, attached, approved) in [
         (false, true, Some(true)),

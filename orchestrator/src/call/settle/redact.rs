@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex, RegexSet};
 
-use crate::call::hex::hex;
+use crate::digest::hex;
 
 /// What stands in a secret's place.
 const MASK: &str = "[redacted]";

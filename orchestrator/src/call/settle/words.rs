@@ -6,7 +6,7 @@ use super::cut::{Piece, grouped, lines};
 use crate::call::builtin;
 use crate::call::failure::{Failure, Kind};
 use crate::call::preflight;
-use crate::run::event::{ApprovalDecided, CallPlanned, Violation};
+use crate::run::event::{CallPlanned, Violation};
 
 /// Where a person finds out more about a service that fails.
 const LOOK: &str = "`callboard status` shows whether it runs.";
@@ -74,19 +74,6 @@ pub fn approval_missing(tool: &str, reason: &str) -> (String, String) {
          `[[orchestrator.policy.rules]] tool = \"{tool}\" verdict = \"allow\"`."
     );
     (model, person)
-}
-
-/// A call that was not approved, for the model.
-pub fn denied(tool: &str, decided: &ApprovalDecided) -> String {
-    let note = decided.note.trim();
-    match decided.by.as_str() {
-        "timeout" => format!("`{tool}` was not run: nobody decided in time."),
-        "nobody" => sentence(note),
-        _ if note.is_empty() => format!(
-            "`{tool}` was not run: a person denied it. Do not try the same again; ask what they want."
-        ),
-        _ => format!("`{tool}` was not run: a person denied it and said: {}", sentence(note)),
-    }
 }
 
 /// After a result that was cut: how much is shown, and how to read on.

@@ -289,5 +289,5 @@ fn digest_of(tools: &[wire::ToolDescriptor]) -> String {
     for tool in tools {
         hash.update(tool.encode_to_vec());
     }
-    crate::call::hex::hex(&hash.finalize())
+    crate::digest::hex(&hash.finalize())
 }

@@ -1,6 +1,11 @@
 //! Single stories, told event by event.
 
-use crate::run::{effect::Effect, event::*, ids::RunId, state::Session};
+use crate::run::{
+    effect::Effect,
+    event::*,
+    ids::{CallId, RunId},
+    state::Session,
+};
 
 fn fold(events: Vec<Event>) -> Session {
     let mut session = Session::default();
@@ -183,4 +188,56 @@ fn calls_beyond_the_bound_are_answered_not_made() {
         unreachable!("{:?}", session.next())
     };
     assert_eq!((settled.call_id.as_str(), settled.status), ("c1-q", CallStatus::Failed));
+}
+
+#[test]
+fn a_denial_repeats_what_the_person_said() {
+    for (by, note, content) in [
+        (
+            "alice",
+            "",
+            "`run_it` was not run: a person denied it. Do not try the same again; ask what they want.",
+        ),
+        (
+            "alice",
+            "use the other one",
+            "`run_it` was not run: a person denied it and said: use the other one.",
+        ),
+        ("alice", "不行！", "`run_it` was not run: a person denied it and said: 不行！"),
+        ("timeout", "", "`run_it` was not run: nobody decided in time."),
+        ("nobody", "nobody is there", "nobody is there."),
+    ] {
+        let call_id = CallId::from("c1-run_it");
+        let mut events = chat(3);
+        events.extend([
+            Event::ModelRequested(ModelRequested {
+                run: "r".into(),
+                request: 1,
+                ..Default::default()
+            }),
+            reply(1, "", &["run_it"]),
+            Event::CallPlanned(CallPlanned {
+                call_id: call_id.clone(),
+                tool: "run_it".to_owned(),
+                ..Default::default()
+            }),
+            Event::CallJudged(CallJudged {
+                call_id: call_id.clone(),
+                verdict: Verdict::Ask,
+                ..Default::default()
+            }),
+            Event::ApprovalAsked(ApprovalAsked { call_id: call_id.clone(), ..Default::default() }),
+            Event::ApprovalDecided(ApprovalDecided {
+                call_id,
+                by: by.to_owned(),
+                note: note.to_owned(),
+                ..Default::default()
+            }),
+        ]);
+        let next = fold(events).next();
+        let [Effect::Record(Event::CallSettled(settled))] = &next[..] else {
+            panic!("{by}: {next:?}");
+        };
+        assert_eq!((settled.status, settled.content.as_str()), (CallStatus::Denied, content));
+    }
 }
