@@ -33,6 +33,8 @@ pub(super) enum Why {
     Beyond,
     /// It was not understood.
     Unclear,
+    /// A part of it was not understood, so that an answer would be one to something else.
+    LeftOut(String),
 }
 
 /// A skill in words.
@@ -89,6 +91,18 @@ pub(super) fn sorry(language: Language, why: &Why) -> String {
             "这需要语言模型，而这里没有配置。",
         ),
         Why::Unclear => with_abilities(language, "this was not understood.", "没有理解这个请求。"),
+        Why::LeftOut(part) => {
+            let said = match language {
+                Language::English => format!(
+                    "a part of this was not understood, so nothing was done: {part}. Ask without \
+                     it, or in other words."
+                ),
+                Language::Chinese => {
+                    format!("有一部分没有理解，因此没有执行：{part}。请去掉这部分或换一种说法。")
+                }
+            };
+            with_abilities(language, &said, &said)
+        }
     };
     format!("offline: {}", said.trim())
 }
@@ -165,15 +179,6 @@ fn abilities(language: Language) -> &'static str {
 /// The answer where what was asked for is blank.
 pub(super) fn blank(language: Language) -> &'static str {
     language.pick("(There is nothing but white space.)", "（没有文字，是空白的。）")
-}
-
-/// What was left out of a request that was understood in part.
-pub(super) fn left_out(language: Language, clauses: &[String]) -> String {
-    let clauses = clauses.join("; ");
-    match language {
-        Language::English => format!("(offline did not understand: {clauses})"),
-        Language::Chinese => format!("（offline 没有理解：{clauses}）"),
-    }
 }
 
 /// A number as it came, and with its thousands apart where that helps to read it.

@@ -2,6 +2,7 @@
 //! folders that it names. What it asks for is decided in `intent.rs`.
 
 use super::{
+    folders,
     goals::{FileRef, Files, Order, Part, Pick},
     numerals, pattern, phrases as p,
     places::Places,
@@ -73,6 +74,39 @@ impl<'a> Clause<'a> {
     pub(super) fn is_folder(&self, token: &Token) -> bool {
         let folder = self.places.folder.as_ref().and_then(|folder| self.tokens.get(folder.at?));
         folder.is_some_and(|folder| folder.start == token.start)
+    }
+
+    /// A second folder beside the one that it names: `in a and b`.
+    pub(super) fn second_folder(&self) -> Option<String> {
+        let at = self.places.folder.as_ref()?.at?;
+        let is_joint = |token: &&Token| token.is_any("and, or, 和, 与, 或, 跟, 以及");
+        let is_name = |token: &&Token| {
+            token.kind == tokens::Kind::Word
+                && !folders::is_plain_word(token)
+                && !token.is_any("subfolders, subdirectories, below, everything, what's")
+        };
+        let mut behind = self.tokens[at + 1..].iter();
+        let second = behind
+            .next()
+            .filter(is_joint)
+            .and_then(|_| behind.find(|token| !token.is_any("in, under, below, the, from")));
+        let mut before = self.tokens[..at].iter().rev();
+        let first = before.next().filter(is_joint).and_then(|_| before.next());
+        let is_file = |token: &&Token| token.is_file();
+        let first = first.filter(|first| !is_file(first));
+        second.filter(is_name).or(first.filter(is_name)).map(|token| token.text.clone())
+    }
+
+    /// Folders beside the one that it names.
+    pub(super) fn other_folders(&self) -> Vec<String> {
+        let chosen = self.places.folder.as_ref().and_then(|folder| folder.at);
+        let named: Vec<usize> = self.places.all().collect();
+        let mut free = (0..self.tokens.len()).filter(|at| !named.contains(at));
+        if chosen.is_none() {
+            return Vec::new();
+        }
+        let found = free.by_ref().filter(|at| folders::is_place(&self.tokens, *at));
+        found.map(|at| self.tokens[at].text.trim_end_matches('/').to_owned()).collect()
     }
 
     /// The files that it speaks of.
@@ -202,9 +236,14 @@ pub(super) fn part(clause: &Clause<'_>) -> Option<Part> {
     if let Some((from, to)) = pair {
         return Some(Part::Lines(from, to));
     }
-    if let Some(count) =
-        one(&["(first|top) {a} (lines|line)", "前 {a} 行", "开头 {a} 行", "最前面 {a} 行"])
-    {
+    if let Some(count) = one(&[
+        "(first|top) {a} (lines|line)",
+        "前 {a} 行",
+        "头 {a} 行",
+        "开始 [的] {a} 行",
+        "开头 {a} 行",
+        "最前面 {a} 行",
+    ]) {
         return Some(Part::First(count));
     }
     if let Some(count) =

@@ -8,9 +8,13 @@ use super::words;
 const STARTERS: &str = "tell, give, show, count, read, find, list, write, save, store, create, calculate, \
     compute, divide, multiply, add, subtract, how, what, which, report, say, run, execute, \
     search, check, open, print, display, put, return, where, when, summari*, translate, \
-    explain, work, let, name, state, 告诉, 统计, 数一, 数出, 数它, 数其, 读, 计算, 算, 除以, \
+    explain, work, let, name, state, who, whose, why, is it, are they, delete, remove, rename, move, send, email, \
+    draw, sing, fix, refactor, improve, ignore, skip, leave, do not, don't, 谁, 为什么, 解释, 删除, 重命名, 不要, 别, 忽略, 告诉, 统计, 数一, 数出, 数它, 数其, 读, 计算, 算, 除以, \
     乘以, 加上, 减去, 写, 保存, 存, 列, 找, 搜, 查, 给, 它, 其, 一共, 有多少, 共有, 把, 将, \
     用, 求, 看, 显示, 打开, 运行, 执行, 说, 总结, 翻译, 输出, 返回, 再, 最后, 哪, 什么";
+
+/// Behind a verb that begins something new, whatever it is.
+const OBJECTS: &str = "it, them, me, us, him, her";
 
 /// Words that lead over to the next thing and mean nothing themselves.
 const LEADS: &str = "and, then, also, please, finally, next, afterwards, after that, now, so, 并且, 并, 然后, \
@@ -92,8 +96,23 @@ fn joint(text: &str, at: usize) -> Option<usize> {
         (word.len(), *must_start)
     };
     let after = without_leads(&rest[length..]);
-    let starts = words::each(STARTERS).any(|word| matches!(words::find(after, word), Some((0, _))));
+    let mut words = after.split_whitespace();
+    // `and frame it`
+    let has_object = words.next().is_some()
+        && words.next().is_some_and(|second| {
+            let second = second.trim_end_matches(|one: char| !one.is_alphanumeric());
+            words::each(OBJECTS).any(|known| known.eq_ignore_ascii_case(second))
+        });
+    let starts = has_object || words::each(STARTERS).any(|word| begins(after, word));
     (!must_start || starts).then_some(length)
+}
+
+/// Whether a text begins with a word that is no part of a path: `list/a.txt`.
+fn begins(text: &str, word: &str) -> bool {
+    let Some((0, end)) = words::find(text, word) else { return false };
+    let mut behind = text[end..].chars();
+    let is_joint = behind.next().is_some_and(|next| matches!(next, '/' | '.' | '_' | '-'));
+    !(is_joint && behind.next().is_some_and(char::is_alphanumeric))
 }
 
 #[cfg(test)]
@@ -119,6 +138,8 @@ mod tests {
             ("Which is the newest? Then read it!", &["Which is the newest", "read it"]),
             ("读取 a.md 并告诉我一共有多少行", &["读取 a.md", "告诉我一共有多少行"]),
             ("找出最大的文件，数它的行数，再除以 3。", &["找出最大的文件", "数它的行数", "除以 3"]),
+            ("lines of a.md and list/b.md", &["lines of a.md and list/b.md"]),
+            ("Take a.md and frame it", &["Take a.md", "frame it"]),
             ("合并两个并行的表", &["合并两个并行的表"]),
             ("What is in a.b.c?", &["What is in a.b.c"]),
             ("", &[]),

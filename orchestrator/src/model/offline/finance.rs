@@ -12,7 +12,10 @@ use super::{
 const LOAN: &str = "loan, loans, mortgage, borrow*, instalment*, installment*, repay*, amorti*, \
     monthly payment, monthly payments, 贷款, 房贷, 车贷, 按揭, 月供, 借款, 还款, 等额";
 const SAVINGS: &str = "interest, compound*, invest*, deposit*, savings, save, saved, saving, put away, set aside, \
-    contribut*, 复利, 单利, 利息, 存款, 存入, 存, 本息, 投资, 理财, 定投";
+    contribut*, a year, per year, every year, each year, annually, yearly, per annum, 每年, 年均, 年增长, future value, grow*, worth, shrink*, declin*, depreciat*, 复利, 单利, 利息, 存款, 存入, 存, \
+    本息, 投资, 理财, 定投, 折旧, 贬值";
+/// What becomes less from year to year.
+const SHRINKING: &str = "shrink*, declin*, depreciat*, decreas*, loses, lose, losing, falls, drops, 折旧, 贬值, 下降, 减少, 递减, 跌";
 
 /// The numbers of a loan or of savings.
 #[derive(Debug, Default)]
@@ -37,10 +40,10 @@ enum Every {
 /// The calculation that a text about money and time asks for. Numbers in it are plain already.
 pub(super) fn find(text: &str) -> Option<Sum> {
     let is_loan = has_any(text, LOAN);
-    if !is_loan && !has_any(text, SAVINGS) {
+    let terms = Terms::read(text);
+    if !is_loan && !has_any(text, SAVINGS) && terms.regular.is_none() {
         return None;
     }
-    let terms = Terms::read(text);
     if let Some((payment, every)) = terms.regular.as_ref().filter(|_| !is_loan) {
         return deposits(text, &terms, payment, *every);
     }
@@ -68,7 +71,7 @@ fn loan(text: &str, terms: &Terms, principal: &str, rate: &str) -> Option<Sum> {
     let wants_total = has_any(
         text,
         "total repay*, total payment*, total amount, in total, \
-                        altogether, 总还款, 还款总额, 一共还, 总共还, 共还, 连本带息",
+                        altogether, total cost, overall, 总还款, 还款总额, 一共还, 总共还, 共还, 连本带息",
     );
     let topic = match (wants_interest, wants_total, is_yearly) {
         (true, _, _) => Topic::TotalInterest,
@@ -106,13 +109,14 @@ fn savings(text: &str, terms: &Terms, principal: &str, rate: &str) -> Option<Sum
         (None, None) => return None,
     };
     let rate = if terms.is_rate_monthly { format!("({rate}*12)") } else { rate.to_owned() };
+    let sign = if has_any(text, SHRINKING) { '-' } else { '+' };
     let often = OFTEN.iter().find(|(_, words)| has_any(text, words)).map(|(times, _)| *times);
     let amount = match often {
         _ if has_any(text, "simple interest, 单利") => {
             format!("{principal}*(1+{rate}/100*{years})")
         }
         Some(times) => format!("{principal}*(1+{rate}/100/{times})^({times}*{years})"),
-        None => format!("{principal}*(1+{rate}/100)^{years}"),
+        None => format!("{principal}*(1{sign}{rate}/100)^{years}"),
     };
     Some(if wants_interest(text) {
         cents(format!("{amount}-{principal}"), Topic::InterestEarned)
@@ -152,9 +156,18 @@ fn wants_interest(text: &str) -> bool {
 
 /// How often in a year interest is added, where it is more than once.
 const OFTEN: &[(&str, &str)] = &[
-    ("12", "compounded monthly, monthly compounding, 按月复利, 每月复利, 月复利"),
-    ("4", "compounded quarterly, quarterly compounding, 按季复利, 每季复利"),
-    ("365", "compounded daily, daily compounding, 按日复利, 每日复利"),
+    (
+        "12",
+        "compounded monthly, compounding monthly, compounds monthly, monthly compounding, monthly compound*, 按月复利, 每月复利, 月复利",
+    ),
+    (
+        "4",
+        "compounded quarterly, compounding quarterly, compounds quarterly, quarterly compound*, 按季复利, 每季复利",
+    ),
+    (
+        "365",
+        "compounded daily, compounding daily, compounds daily, daily compound*, 按日复利, 每日复利",
+    ),
 ];
 /// The interest alone is wanted.
 const ONLY_INTEREST: &str = "how much interest, what interest, interest earned, interest is earned, interest do, \
@@ -210,6 +223,8 @@ impl Terms {
                 self.is_rate_monthly = is_monthly;
             }
             self.rate.get_or_insert(number);
+        } else if follows(&["年期利率", "年期存款", "年期定", "年定期"]) {
+            // The kind of an account, not how long it is used.
         } else if follows(&["year", "yr", "年"]) {
             self.years.get_or_insert(number);
         } else if follows(&["month", "个月", "月", "期"]) {
@@ -343,6 +358,25 @@ mod tests {
         check(
             "What will 500 grow to in 3 years at 2% compound interest?",
             "round(500*(1+2/100)^3, 2)",
+            Topic::FinalAmount,
+        );
+    }
+
+    #[test]
+    fn what_grows_or_shrinks_does_so_every_year() {
+        check(
+            "A town of 9000 people shrinks 2% a year. How many are there after 5 years?",
+            "round(9000*(1-2/100)^5, 2)",
+            Topic::FinalAmount,
+        );
+        check(
+            "I deposit 500 for 3 years at 2% per year, compounding daily. What do I get?",
+            "round(500*(1+2/100/365)^(365*3), 2)",
+            Topic::FinalAmount,
+        );
+        check(
+            "存10000元，一年期利率1.75%，3年后本息合计多少",
+            "round(10000*(1+1.75/100)^3, 2)",
             Topic::FinalAmount,
         );
     }

@@ -22,13 +22,18 @@ const SHALLOW: &str = "in, inside, from, of, into, at, ls";
 const ARTICLES: &str =
     "the, a, an, my, our, whole, entire, complete, folder, directory, dir, named, called";
 /// Words that stand behind a preposition and are no folder.
-const NO_FOLDERS: &str = "it, its, them, this, that, these, those, there, here, which, what, total, all, \
+const NO_FOLDERS: &str = "everywhere, anywhere, we, i, they, it, its, them, this, that, these, those, there, here, which, what, total, all, \
     order, detail, english, chinese, bytes, lines, line, files, file, size, each, every, any, time, text, \
     words, characters, me, you, markdown, section, sections, headings, contents, content, one, most, more, \
     is, are, does, do, name, names, number, and, or, then, use, largest, smallest, newest, oldest, biggest, \
     latest, same, first, last, case, particular, general, short, full, descending, ascending, \
     alphabetical, percent, year, years, month, months, days, day, code, how, many";
-const NO_NAMES: &str = "each, ls, list, show, open, read, what, which, is, whole, entire, current";
+const NO_NAMES: &str = "each, ls, list, show, open, read, what, which, is";
+/// Before "folder" these point at one.
+const WHOLE: &str = "whole, entire, current, same, new, which, what";
+/// Behind "of" stand words that are looked for.
+const COUNTED: &str = "occurrence, occurrences, mention, mentions, use, uses, usage, usages, instance, \
+    instances, appearances, hits";
 /// The folder that everything is in.
 const HERE: &str = "here, workspace, project, repo, repository, current folder, current directory, this folder, \
     this directory, working directory, root folder, 当前目录, 当前文件夹, 本目录, 这里, 工作区, 项目, 仓库, 根目录, \
@@ -59,6 +64,13 @@ pub(super) fn find(clause: &str, tokens: &[Token], taken: &[usize]) -> Option<Fo
     has_any(clause, HERE).then(|| Folder { at: None, path: ".".to_owned(), is_alone: true })
 }
 
+/// Whether a word stands where only a folder can.
+pub(super) fn is_place(tokens: &[Token], at: usize) -> bool {
+    tokens[at].kind == Kind::Word
+        && rank(tokens, at).is_some()
+        && is_behind(tokens, at, "in, under, below, beneath, within, inside")
+}
+
 /// Whether a word is only an article.
 pub(super) fn is_article(token: &Token) -> bool {
     token.is_any(ARTICLES)
@@ -81,7 +93,12 @@ fn rank(tokens: &[Token], at: usize) -> Option<u8> {
         return None;
     }
     let is_word = token.kind == Kind::Word && is_plain_word(token);
-    if is_called && !is_word && !token.is_any(NO_NAMES) {
+    // `the list folder`, but `list folders`
+    let is_pointed = at.checked_sub(1).is_some_and(|at| {
+        [DEEP, SHALLOW].iter().any(|list| tokens[at].is_any(list)) || tokens[at].is("the")
+    });
+    let is_verb = token.is_any(NO_NAMES) && (!is_pointed || token.is_any(WHOLE));
+    if is_called && !is_word && !is_verb && !(token.is_any(WHOLE)) {
         return Some(0);
     }
     if token.text.ends_with('/') {
@@ -91,11 +108,18 @@ fn rank(tokens: &[Token], at: usize) -> Option<u8> {
     let before = at.checked_sub(1).map(|at| &tokens[at]);
     let is_searched = before.is_some_and(|verb| verb.is_any("search, scan, grep"))
         && tokens.get(at + 1).is_some_and(|next| next.is("for"));
-    if is_searched && !token.is_file() {
+    if is_searched && !token.is_file() && !is_word {
         return Some(1);
     }
     if token.is_file() || is_word {
         return None;
+    }
+    // `how many files does docs have`
+    let is_subject = before.is_some_and(|verb| verb.is_any("does, do"))
+        && tokens.get(at + 1).is_some_and(|verb| verb.is_any("have, contain, hold, include"))
+        && tokens[..at].iter().any(|word| word.is_any("file, files, folders, folder, subfolders, subdirectories, directories, documents, what"));
+    if is_subject {
+        return Some(2);
     }
     // `the project` is where everything is; `project` may be a folder.
     let is_pointed_at =
@@ -112,15 +136,19 @@ fn rank(tokens: &[Token], at: usize) -> Option<u8> {
         return Some(2);
     }
     // What is quoted behind "of" is mostly no folder: `occurrences of "x"`.
-    let is_of_quote = token.kind == Kind::Quote && is_behind("of, at");
+    let is_of_quote = (token.kind == Kind::Quote && is_behind("of, at"))
+        || (at.checked_sub(2).is_some_and(|at| tokens[at].is_any(COUNTED)) && is_behind("of"));
     let is_part = begins_as_number(token) && !is_number(token);
     if is_behind(SHALLOW) && !is_part && !is_of_quote {
         return Some(3);
     }
     // `list docs`
     let is_listed = before.is_some_and(|verb| verb.is_any("list, ls, browse"));
-    let is_behind_han =
-        before.is_some_and(|before| before.kind == Kind::Han && ends(&before.text, HAN_BEFORE));
+    let is_behind_han = before.is_some_and(|before| {
+        before.kind == Kind::Han
+            && ends(&before.text, HAN_BEFORE)
+            && !ends(&before.text, "提到, 用到, 找到, 写到, 谈到, 看到, 说到, 搜到, 得到, 现在")
+    });
     ((is_listed && at + 1 == tokens.len()) || is_behind_han).then_some(3)
 }
 
@@ -137,7 +165,7 @@ fn cannot_be(tokens: &[Token], at: usize, is_called: bool) -> bool {
     let is_file =
         places::is_shouted(tokens, at) || places::is_dotfile(token) || places::is_makefile(token);
     let is_count = is_number(token) && !is_here;
-    !is_called && (is_count || (is_file && !is_behind(tokens, at, DEEP)))
+    !is_called && (token.is_any(COUNTED) || is_count || (is_file && !is_behind(tokens, at, DEEP)))
 }
 
 fn is_number(token: &Token) -> bool {
@@ -177,14 +205,47 @@ fn is_alone(tokens: &[Token], at: usize) -> bool {
     !begins(behind, "下, 底下, 之下, 及其")
 }
 
-/// A folder with a Chinese name: `在会议文件夹里`.
+/// A folder with a Chinese name: `在会议文件夹里`, `会议 里`, `会议里最新的文件`.
 fn han_name(tokens: &[Token]) -> Option<String> {
+    let spaced = tokens.windows(2).find_map(|pair| {
+        let is_pair = pair.iter().all(|token| token.kind == Kind::Han);
+        is_pair.then(|| begins(&pair[1].text, HAN_BEHIND)).filter(|is_name| *is_name)?;
+        han_path(&pair[0].text)
+    });
+    spaced.or_else(|| called_han(tokens)).or_else(|| {
+        let first = tokens.iter().find(|token| token.kind == Kind::Han)?;
+        each("里最, 下最, 中最, 里有, 下有, 里面, 里的, 下的, 里共, 里一共, 里所有, 下所有, 里都, 下都")
+            .find_map(|behind| han_path(&first.text[..first.text.find(behind)?]))
+    })
+}
+
+/// The name that is left of Chinese words, if it can be one.
+fn han_path(text: &str) -> Option<String> {
+    let mut name = text.trim_end_matches("目录").trim_end_matches("文件夹");
+    let verbs =
+        "列一下, 看一下, 数一下, 显示一下, 统计一下, 请问, 帮我, 告诉我, 列举, 浏览, 数数, 看";
+    while let Some(rest) =
+        each(HAN_VERBS).chain(each(verbs)).find_map(|verb| name.strip_prefix(verb))
+    {
+        name = rest;
+    }
+    let is_other = ["文件", "哪", "什么", "几", "多少", "一共", "结果", "标题", "内容", "行"];
+    let is_short = (1..=8).contains(&name.chars().count());
+    let is_name = is_short
+        && !is_other.iter().any(|word| name.contains(word))
+        && !ends(name, HAN_POINTERS)
+        && !begins(name, "这, 那, 它, 其, 该")
+        && each(HERE).all(|here| here != name);
+    is_name.then(|| name.to_owned())
+}
+
+/// `会议文件夹`
+fn called_han(tokens: &[Token]) -> Option<String> {
     tokens.iter().filter(|token| token.kind == Kind::Han).find_map(|token| {
         each(HAN_FOLDER_WORDS).find_map(|word| {
             let before = &token.text[..token.text.find(word)?];
             let starts = each(HAN_VERBS).filter_map(|verb| Some(before.rfind(verb)? + verb.len()));
-            let name = before[starts.max()?..].trim_end_matches('的');
-            (!name.is_empty() && !ends(name, HAN_POINTERS)).then(|| name.to_owned())
+            han_path(before[starts.max().unwrap_or(0)..].trim_end_matches('的'))
         })
     })
 }

@@ -126,6 +126,8 @@ pub(super) enum Quantity {
     AllBytes(Files),
     /// Places where words stand.
     Matches(Search),
+    /// How often words stand there, more than once a line included.
+    Occurrences(Search),
     /// Files in which words stand.
     MatchingFiles(Search),
     /// All of these together.

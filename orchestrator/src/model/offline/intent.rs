@@ -11,14 +11,19 @@ use super::{
     clause::{Clause, part},
     clauses,
     goals::{Content, FileRef, Files, Goal, Part, Quantity, Search, Shows},
-    orders, phrases as p, quantity, queries,
-    quotes::{self, Masked},
+    leftovers, orders, phrases as p, quantity, queries,
+    quotes::Masked,
+    remarks::{is_content, is_filler, is_remark},
     tokens,
     words::{self, Language, has_any, is_han},
 };
 
 /// A longer request, quotes and contents not counted, is no order but a text.
 const MOST_CHARACTERS: usize = 1_500;
+
+/// Something that is to be worked out before it is written.
+const RESULTS: &str =
+    "result, results, sum, answer, product, quotient, difference, 结果, 答案, 得数";
 
 /// What was understood of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,39 +33,39 @@ pub(super) struct Understood {
     pub(super) unclear: Vec<String>,
 }
 
-/// Whether a clause only asks to be told what was asked for.
-fn is_filler(clause: &str) -> bool {
-    let bare = clause.trim_matches(|one: char| !one.is_alphanumeric());
-    let is_alone = words::each(p::ECHOES).any(|words| bare.eq_ignore_ascii_case(words));
-    is_alone || (bare.chars().count() < 40 && has_any(bare, p::FILLERS))
-}
-
-/// Whether a clause is the content of a file that was spoken of before it.
-fn is_content(clause: &str, masked: &Masked) -> bool {
-    let quotes = clause.chars().filter_map(|mark| masked.quote(mark));
-    quotes.into_iter().any(|quote| quote.kind == quotes::Kind::Content)
-}
-
 /// The goals of a request.
 pub(super) fn understand(text: &str) -> Understood {
     let masked = masked(text);
     if masked.text.chars().count() > MOST_CHARACTERS {
         return Understood { goals: vec![Goal::Beyond], unclear: Vec::new() };
     }
-    if let Some(goal) = calculation(&masked) {
-        return Understood { goals: vec![goal], unclear: Vec::new() };
+    let clauses = clauses::split(&masked.text, orders::is_command(&masked.text));
+    let mut understood = match calculation(&masked) {
+        Some(goal) if leftovers::foreign(&clauses).is_none() => {
+            Understood { goals: vec![goal], unclear: Vec::new() }
+        }
+        _ => one_by_one(&clauses, &masked),
+    };
+    let left = leftovers::find(&masked, &clauses, &understood.goals);
+    understood.unclear.extend(left.filter(|_| understood.unclear.is_empty()));
+    for clause in &mut understood.unclear {
+        *clause = masked.unmask(clause);
     }
+    understood
+}
+
+/// The goals of the clauses of a request.
+fn one_by_one(clauses: &[String], masked: &Masked) -> Understood {
     let mut goals: Vec<Goal> = Vec::new();
     let mut unclear: Vec<String> = Vec::new();
     // The last clause that was understood, and how many goals were there before it.
     let (mut last, mut known) = (String::new(), 0);
-    let clauses = clauses::split(&masked.text, orders::is_command(&masked.text));
     for (at, clause) in clauses.iter().enumerate() {
         let text = match unclear.last() {
             Some(before) if goals.is_empty() => format!("{before} , {clause}"),
             _ => clause.clone(),
         };
-        let words = Clause::new(&text, &masked);
+        let words = Clause::new(&text, masked);
         let found = of_clause(&words);
         // `Create a.txt and write "…" in it`: what is written comes in the next clause.
         let is_begun = goals.is_empty()
@@ -72,14 +77,16 @@ pub(super) fn understand(text: &str) -> Understood {
         }
         if !found.is_empty() {
             if goals.is_empty() {
-                unclear.clear();
+                // What was said before is taken up where it makes a difference.
+                let alone = of_clause(&Clause::new(clause, masked));
+                unclear.retain(|before| alone == found && !is_remark(before));
             }
             known = goals.len();
             goals.extend(found);
             last = text;
             continue;
         }
-        if is_filler(clause) || is_content(clause, &masked) {
+        if is_filler(clause) || is_remark(clause) || is_content(clause, masked) {
             continue;
         }
         let is_order = matches!(goals.last(), Some(Goal::Run(_) | Goal::Write { .. }));
@@ -89,7 +96,7 @@ pub(super) fn understand(text: &str) -> Understood {
         }
         // What says nothing alone may say more about what was asked before it.
         let longer = format!("{last} , {clause}");
-        let better = of_clause(&Clause::new(&longer, &masked));
+        let better = of_clause(&Clause::new(&longer, masked));
         if better.is_empty() || better == goals[known..] {
             unclear.push(clause.clone());
         } else {
@@ -98,7 +105,6 @@ pub(super) fn understand(text: &str) -> Understood {
         }
     }
     shared::lend_folders(&mut goals);
-    let unclear = unclear.iter().map(|clause| masked.unmask(clause)).collect();
     Understood { goals, unclear }
 }
 
@@ -153,7 +159,7 @@ fn written(order: orders::Order, clause: &Clause<'_>) -> Vec<Goal> {
         return vec![Goal::Beyond];
     }
     // "the result of 3 * 4", "the number of lines of a.md": not these words, but what they mean.
-    let found = if content_words.says("result, results, sum, 结果, 答案") || !is_plain {
+    let found = if content_words.says(RESULTS) || !is_plain {
         sum(&content_words)
     } else if content_words.says(p::FINDINGS) {
         goal(&content_words)
@@ -224,9 +230,15 @@ fn search(clause: &Clause<'_>) -> Option<Goal> {
         clause.says(p::SEARCH) || is_open || is_where || is_mention || is_find || is_line;
     let speaks_of_names = clause.says(p::NAMED) || queries::speaks_of_names(clause);
     // `a.md 放在哪里`: the file itself is looked for.
-    let is_lost = has_file && !is_quoted && !is_mention && clause.says("放在, 位于, 存放");
+    let is_lost = has_file
+        && !is_quoted
+        && !is_mention
+        && clause.says("放在, 位于, 存放, 找一下, 找到, 找找, 帮我找");
     // `查找所有 .py 文件`: the verb alone does not tell words from names.
     let has_kind = clause.places.pattern.is_some();
+    let is_inside =
+        is_quoted && clause.says("文件里有, 文件中有, 文件里含, 文件里面有, 文件内有, 文件里写");
+    let is_search = is_search || is_inside || queries::bare(clause).is_some();
     let is_sure = is_quoted || is_mention || is_where || is_line;
     if !is_search || is_lost || speaks_of_names || (has_kind && clause.says(p::FILES) && !is_sure) {
         return None;
@@ -244,8 +256,11 @@ fn search(clause: &Clause<'_>) -> Option<Goal> {
     let search = Search { query, files, shows };
     let counts_lines = clause.says(p::COUNT) && clause.says(p::LINES);
     let counts_places = is_find && clause.says(p::COUNT);
-    if (clause.says(p::TIMES) || counts_lines || counts_places) && !is_line {
+    if counts_lines && !is_line {
         return Some(Goal::Tell(Quantity::Matches(search)));
+    }
+    if (clause.says(p::TIMES) || counts_places) && !is_line {
+        return Some(Goal::Tell(Quantity::Occurrences(search)));
     }
     if clause.says(p::COUNT) && clause.says(p::FILES) && !is_line {
         return Some(Goal::Tell(Quantity::MatchingFiles(search)));

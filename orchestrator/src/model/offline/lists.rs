@@ -12,8 +12,14 @@ const ASKED: &[(&str, &str)] = &[
     ("average*, mean, 平均, 均值", "(({x* + })/{x#})"),
     ("range of, spread of, 极差", "(max({x*, }) - min({x*, }))"),
     ("product, multiply, multiplied, 乘积, 相乘, 连乘, 之积, 乘起来", "({x* * })"),
-    ("largest, biggest, greatest, highest, maximum, max, 最大, 最高, 最多", "max({x*, })"),
-    ("smallest, littlest, lowest, least, minimum, min, 最小, 最低, 最少", "min({x*, })"),
+    (
+        "larger, bigger, greater, higher, 哪个大, 更大, 较大, largest, biggest, greatest, highest, maximum, max, 最大, 最高, 最多",
+        "max({x*, })",
+    ),
+    (
+        "smaller, lower, 哪个小, 更小, 较小, smallest, littlest, lowest, least, minimum, min, 最小, 最低, 最少",
+        "min({x*, })",
+    ),
     (
         "sum, total, totals, add, adds, adding, added, in all, altogether, combined, together, 之和, \
          总和, 求和, 相加, 加起来, 加在一起, 合计, 总共, 一共, 总计, 加总, 的和",

@@ -6,6 +6,7 @@ use super::{pattern, words};
 
 /// Magnitudes behind a number.
 const SCALES: &[(&str, &str)] = &[
+    ("dozen", "12"),
     ("thousand", "1000"),
     ("million", "1000000"),
     ("billion", "1000000000"),
@@ -51,7 +52,21 @@ pub(super) fn plain(text: &str) -> String {
     let text = without_groups(&text).replace("圆周率", "pi").replace('π', "pi");
     let text = han(&text);
     let text = english(&text);
-    scaled(&text)
+    tenths(&scaled(&text))
+}
+
+/// `七五折` and `75折` are seven and a half tenths.
+fn tenths(text: &str) -> String {
+    let mut kept = text.to_owned();
+    for (at, _) in text.match_indices('折').rev() {
+        let before = text[..at].trim_end();
+        let digits = before.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let is_part = before[..before.len() - digits].ends_with(['.', ')']);
+        if digits == 2 && !is_part {
+            kept.insert(before.len() - 1, '.');
+        }
+    }
+    kept
 }
 
 /// Ordinals from 1 on.

@@ -91,7 +91,9 @@ fn content(clause: &Clause<'_>, target: &Token, verb_end: usize) -> Option<Conte
         _ => verb_end,
     };
     let until = into_before(clause, target.start);
-    let behind = clause.text[target.end..].trim_start_matches([' ', ':', '：', ',', '，']);
+    // `PATH 写入 X`
+    let behind =
+        clause.text[target.end.max(verb_end)..].trim_start_matches([' ', ':', '：', ',', '，']);
     if until > from {
         let part = said(clause, &clause.text[from..until]);
         // `save this to PATH: X`
@@ -146,12 +148,12 @@ pub(super) fn run(clause: &Clause<'_>) -> Option<Goal> {
         return Some(Goal::Run(quote.inner.clone()));
     }
     let code = is_here(quotes::Kind::Code);
-    let starts = clause.says("start, launch, invoke, 启动, 跑");
+    let starts = clause.says("start, launch, invoke, running, executing, 启动, 跑");
     if let Some(code) = code.filter(|_| starts || asks_for_output(clause)) {
         return Some(Goal::Run(code.inner.clone()));
     }
     let (start, end) = words::find_any(&clause.bare, p::RUN)?;
-    if !clause.bare[..start].split_whitespace().all(is_polite) {
+    if !clause.text[..start].split_whitespace().all(is_polite) {
         return None;
     }
     if let Some(code) = code {
@@ -214,10 +216,8 @@ fn without_tail(text: &str) -> &str {
     let is_joint = |at: &usize| *at > 0 && bytes[*at - 1].is_ascii_alphanumeric();
     let joint = words::each(BEHIND).filter_map(|word| kept.find(word)).filter(is_joint).min();
     kept = kept[..joint.unwrap_or(kept.len())].trim_end();
-    for tail in words::each(TAILS) {
-        if let Some(shorter) = kept.strip_suffix(tail) {
-            kept = shorter.trim_end_matches([' ', ',', '，']);
-        }
+    while let Some(shorter) = words::each(TAILS).find_map(|tail| kept.strip_suffix(tail)) {
+        kept = shorter.trim_end_matches([' ', ',', '，']);
     }
     kept
 }

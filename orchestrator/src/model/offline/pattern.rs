@@ -291,7 +291,7 @@ fn items_before(text: &str) -> bool {
 
 /// The values of a list that begins at `at`; white space alone may stand between them.
 fn list(text: &str, at: usize) -> Vec<(usize, usize)> {
-    const JOINERS: &[&str] = &["and", "&", "和", "与", "跟", "以及", "、", "，", ","];
+    const JOINERS: &[&str] = &["and", "&", "和", "与", "跟", "以及", "or", "还是", "、", "，", ","];
     let mut items = Vec::new();
     let mut next = at;
     // A list is tried from its beginning only.

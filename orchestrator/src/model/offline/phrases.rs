@@ -20,7 +20,7 @@ pub(super) const BYTES: &str = "how big, how large, size of, file size, the size
     byte size, 多大, 大小, 多少字节, 字节数";
 pub(super) const ALL_BYTES: &str = "total size, combined size, size in total, altogether, in total, sum of the sizes, 总大小, \
     合计大小, 一共多大, 总共多大, 一共有多大, 总共有多大, 加起来多大";
-pub(super) const CHANGED: &str = "when was, when did, last modified, last changed, last updated, last edited, \
+pub(super) const CHANGED: &str = "what time was, when were, when was, when did, last modified, last changed, last updated, last edited, \
     modification time, modified time, modification date, mtime, time of the last change, \
     什么时候修改, 什么时候改, 什么时候更新, 修改时间, 最后修改, 何时修改, 上次修改, 更新时间";
 pub(super) const NEWEST: &str = "changed last, modified last, edited last, updated last, 最后改动, 最后更新, newest, latest, most recent, most recently, last modified, last changed, last updated, \
@@ -50,7 +50,7 @@ pub(super) const READ: &str = "what's written, what is written, written in, 说�
 pub(super) const SHOW: &str = "show, display, view, see, look at, output, dump, what is in, what's in, what's inside, \
     inside, give me, 查看, 显示, 看看, 看一下, 看, 展示, 输出, 有什么, 有啥, 有哪些内容, 里面有, \
     里有";
-pub(super) const LIST: &str = "contain, contains, everything in, 有些什么, 些什么文件, 有什么文件, 文件列表, list, ls, dir, show, what is in, what's in, what's inside, what files, which files, \
+pub(super) const LIST: &str = "what is inside, listing, contain, contains, everything in, 有些什么, 些什么文件, 有什么文件, 文件列表, list, ls, dir, show, what is in, what's in, what's inside, what files, which files, \
     what are the files, contents, content, enumerate, what do, what does, 列出, 列一下, 列举, \
     显示, 查看, 看看, 有哪些文件, 有什么文件, 有什么, 有哪些, 清单, 列表, 都有什么, 有啥";
 pub(super) const FIND: &str = "find, locate, where is, where's, where are, where can, where do, which folder, which directory, \
@@ -73,7 +73,8 @@ pub(super) const MENTION: &str = "use the term, use the word, uses the term, use
     talks about, use the word, uses the word, have the word, has the word, with the word, \
     with the text, with the string, with the phrase, 提到了, 提到过, 提到, 提及了, 提及, \
     包含了, 包含, 含有, 用到了, 用到, 引用了, 引用, 写到了, 写到, 涉及, 带有, 出现了, 出现过";
-pub(super) const SEARCH: &str = "who uses, who calls, what uses, what calls, 有多少处, 有几处, 多少处, 几处, where it says, does it say, search the files for, search files for, search for, search, grep for, grep, \
+pub(super) const SEARCH: &str = "say about, says about, said about, say on, 关于, is the word, is the text, is the phrase, is the string, is the term, find the line that contains, find the line containing, find the lines containing, \
+    find the line with, find lines that contain, find the lines that contain, who uses, who calls, what uses, what calls, 有多少处, 有几处, 多少处, 几处, where it says, does it say, search the files for, search files for, search for, search, grep for, grep, \
     look for the word, look for the text, look for, find the text, find the word, \
     find the string, find the phrase, find all occurrences of, find every occurrence of, \
     find occurrences of, find all mentions of, find mentions of, find uses of, \
@@ -94,7 +95,8 @@ pub(super) const TIMES: &str = "出现了几次, 出现几次, how many times, h
     count the occurrences, how many occurrences, how many matches, how many lines mention, \
     how many lines contain, how many hits, 多少次, 几次, 出现次数, 多少处, 次数, 多少行包含, 多少行提到";
 
-pub(super) const WRITE: &str = "add a file, add a new file, 添加文件, write, save, store, create, make, put, record, jot down, note down, new file, replace the contents, replace the content, overwrite, 写入, 写到, 写进, 写一个, 写, \
+pub(super) const WRITE: &str = "i'd like a file, i'd like a new file, i would like a file, i would like a new file, i want a file, \
+    i want a new file, i need a file, should contain, should say, should read, should hold, write down, add a file, add a new file, 添加文件, write, save, store, create, make, put, record, jot down, note down, new file, replace the contents, replace the content, overwrite, 写入, 写到, 写进, 写一个, 写, \
     保存, 存为, 存到, 存入, 另存为, 创建, 新建, 建立, 生成, 记录, 覆盖";
 /// Between a content and the path that it goes to.
 pub(super) const INTO: &str = "to a file named, to a file called, to the file, to file, into the file, \
@@ -102,7 +104,8 @@ pub(super) const INTO: &str = "to a file named, to a file called, to the file, t
     to, into, in, as, 写入到, 写入, 写到, 写进, 保存到, 保存为, 保存在, 存为, 存到, 存入, \
     另存为, 放进, 放到, 记录到";
 /// Before a content.
-pub(super) const CONTAINING: &str = "with the following content, with the following text, with the contents, with the content, \
+pub(super) const CONTAINING: &str = "should contain the text, should contain the words, should contain the word, should contain the line, \
+    should contain, should say, should read, should hold, with the following content, with the following text, with the contents, with the content, \
     with contents, with content, with the text, with text, with the line, with the words, \
     that contains the text, that contains, that says, that reads, containing the text, \
     containing the words, containing, saying, which says, whose content is, 内容为, 内容是, \
@@ -138,7 +141,7 @@ pub(super) const BEYOND: &str = "summari*, summary, translate, translation, expl
 pub(super) const POINTERS: &str = "it, that, this, its, them, those, the result, that number, this number, the file, \
     that file, 结果, 它, 其, 该, 这个数, 那个数, 这个数字, 那个数字, 得数, 上述";
 /// As a clause of its own, only asks to be told what was asked for.
-pub(super) const ECHOES: &str = "tell me, let me know, which ones, which one, which ones are they, which files, what are they, show it to me, show me, 给我看看, 给我看, 告诉我, \
+pub(super) const ECHOES: &str = "go ahead, tell me, let me know, which ones, which one, which ones are they, which files, what are they, show it to me, show me, 给我看看, 给我看, 告诉我, \
     是哪些, 分别是哪些, 有哪些, 是哪个, 哪些";
 /// The same, with a few words around it.
 pub(super) const FILLERS: &str = "show me what is in it, show me what it says, tell me the output, tell me the result, tell me the answer, show me the output, \
@@ -147,8 +150,12 @@ pub(super) const FILLERS: &str = "show me what is in it, show me what it says, t
     thanks, thank you, report back, let me know, print the result, print the output, \
     告诉我结果, 告诉我答案, 告诉我输出, 给我结果, 给我看结果, 把结果告诉我, 把输出告诉我, \
     显示结果, 显示输出, 输出结果, 谢谢, 告诉我";
+/// Beginnings of what is said beside a request.
+pub(super) const REMARKS: &str = "hello, hi, hey, good morning, good evening, good afternoon, i am, i'm, we are, we're, i have, \
+    we have, thanks, thank you, please, quick question, one more thing, sorry, excuse me, 你好, 您好, 早上好, 下午好, 嗨, \
+    in the terminal, in the shell, in a shell, in a terminal, on the command line, 请问, 谢谢, 我在, 我正在, 我们在, 我们正在, 我有, 打扰一下, 麻烦你, 麻烦了";
 /// Numbers of several things are wanted as one.
-pub(super) const TOGETHER: &str = "in total, total, together, altogether, combined, sum, sum of, in all, 之和, 总和, 一共, \
+pub(super) const TOGETHER: &str = "add, add up, 相加, in total, total, together, altogether, combined, sum, sum of, in all, 之和, 总和, 一共, \
     总共, 加起来, 合计, 总计";
 /// Contents that have to be found out before they are written.
 pub(super) const FINDINGS: &str = "headings, number of, line count, count of, names of, list of, total, output of, 标题, 行数, \

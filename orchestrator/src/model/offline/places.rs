@@ -23,6 +23,8 @@ pub(super) struct Places {
     pub(super) folder: Option<Folder>,
     /// Glob over names.
     pub(super) pattern: Option<String>,
+    /// All globs that are named.
+    pub(super) patterns: Vec<String>,
     /// Which words name kinds of file.
     patterns_at: Vec<usize>,
     /// Speaks of files that were named before: "such files".
@@ -43,7 +45,8 @@ impl Places {
             files: files.map(|at| (at, tokens[at].text.clone())).collect(),
             folder,
             patterns_at: patterns.iter().map(|(at, _)| *at).collect(),
-            pattern: patterns.into_iter().next().map(|(_, pattern)| pattern),
+            pattern: patterns.first().map(|(_, pattern)| pattern.clone()),
+            patterns: patterns.into_iter().map(|(_, pattern)| pattern).collect(),
             is_same: has_any(clause, SAME),
         }
     }

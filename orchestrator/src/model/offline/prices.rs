@@ -2,10 +2,17 @@
 //! with a discount or a tax, a share of a bill, a change in percent. Wordings in which all stands
 //! together are in `rewrite.rs`.
 
-use super::{pattern, sums::Topic, words::has_any};
+use super::{
+    pattern,
+    sums::Topic,
+    words::{find_any, has_any},
+};
 
+/// What is paid too much is wanted.
+const CHANGE_BACK: &str = "change do i get, change will i get, change should i get, much change, do i get back, change is due, \
+    找回, 找零, 应找, 找多少, 找我多少";
 /// A number is a price of one of several things.
-const EACH: &str = "each, apiece, a piece, per, every, 每, 单价";
+const EACH: &str = "each, apiece, a piece, per, every, 每, 单价, 一支, 一个, 一本, 一件, 一斤, 一瓶, 一张, 一杯, 一箱, 一台, 一盒, 一包, 一双, 一块, 一公斤";
 /// All of them are meant.
 const ALL: &str = "total, cost, costs, pay, spend, owe, how much, how many, altogether, in all, bill, 一共, 总共, \
     多少钱, 总价, 共, 花, 付";
@@ -42,7 +49,7 @@ const SHARERS: &[&str] = &[
 const CHANGE: &str =
     "percent, percentage, %, 增长率, 变化率, 百分之几, 百分之多少, 百分比, 涨幅, 增幅, 降幅, 跌幅";
 const FALLEN: &str = "decreas*, drop*, fall*, fell, reduc*, 降幅, 跌幅, 下降, 降低, 减少";
-const LESS: &str = "off, discount*, deduct*, withh*, take home, 扣, 税后, cheaper, reduc*, decreas*, drop*, fall*, fell, lower*, less, loses, lost, 降, \
+const LESS: &str = "spend, spends, spent, spending, is left, are left, remain*, 花了, 花掉, 用掉, 剩下, off, discount*, deduct*, withh*, take home, 扣, 税后, cheaper, reduc*, decreas*, drop*, fall*, fell, lower*, less, loses, lost, 降, \
     减, 优惠, 便宜, 跌, 折扣, 下调";
 const MORE: &str = "tax, taxes, vat, tip, service charge, increas*, rais*, rise*, rose, grow*, grew, goes up, \
     went up, go up, more, markup, surcharge, gain*, 涨, 增, 上调, 提高, 提升, 加价, 税, 小费";
@@ -53,7 +60,11 @@ const ALONE: &str = "how much tax, how much tip, how much is the tip, how much i
 
 /// The expression for two numbers in everyday words, and what its value is.
 pub(super) fn find(text: &str) -> Option<(String, Topic)> {
-    let [first, second] = values(text).try_into().ok()?;
+    let values = values(text);
+    if values.len() > 2 {
+        return of_several(text, &values);
+    }
+    let [first, second] = values.try_into().ok()?;
     let (base, percent) = match (first.is_percent, second.is_percent) {
         (false, true) => (first.text, second.text),
         (true, false) => (second.text, first.text),
@@ -69,6 +80,29 @@ pub(super) fn find(text: &str) -> Option<(String, Topic)> {
         (false, true) => format!("({base}*(1+{percent}/100))"),
     };
     Some((found, Topic::Plain))
+}
+
+/// Two products: so many at a price each, and others at another; or what is left of a sum that one
+/// product is paid with.
+fn of_several(text: &str, values: &[Value]) -> Option<(String, Topic)> {
+    if values.iter().any(|value| value.is_percent || value.is_tenths || value.is_sharers) {
+        return None;
+    }
+    let plain = |expression| Some((expression, Topic::Plain));
+    match values {
+        [a, b, c, d] if repeats(text, EACH) && has_any(text, ALL) && !has_any(text, ONE) => {
+            plain(format!("({} * {} + {} * {})", a.text, b.text, c.text, d.text))
+        }
+        [a, b, paid] if has_any(text, EACH) && has_any(text, CHANGE_BACK) => {
+            plain(format!("({} - {} * {})", paid.text, a.text, b.text))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a word of a list stands in a text twice, or two of them do.
+fn repeats(text: &str, list: &str) -> bool {
+    find_any(text, list).is_some_and(|(_, end)| has_any(&text[end..], list))
 }
 
 fn of_plain(text: &str, first: &Value, second: &Value) -> Option<(String, Topic)> {
@@ -142,6 +176,11 @@ mod tests {
             ("原价80元，打8.5折后多少钱", Some("(80*8.5/10)")),
             ("12 people share a bill of 90, what does each pay?", Some("(90 / 12)")),
             ("把90平均分给12个人，每人多少？", Some("(90 / 12)")),
+            (
+                "3 apples at 1.2 each and 2 loaves at 2.5 each, the total?",
+                Some("(3 * 1.2 + 2 * 2.5)"),
+            ),
+            ("每斤6元，买了3斤，付了50元，找回多少？", Some("(50 - 6 * 3)")),
             ("3 pens cost 12, how much is each?", None),
             ("By what percentage did it grow from 80 to 100?", Some("((100-80)/80*100)")),
             ("价格从100降到80，降幅是多少", Some("((100-80)/100*100)")),

@@ -79,6 +79,9 @@ fn multiple(clause: &Clause<'_>) -> Option<Goal> {
 }
 
 fn of_two(clause: &Clause<'_>) -> Option<Goal> {
+    if clause.places.files.len() > 2 {
+        return None;
+    }
     let (text, _) = rewrite::places(clause.text);
     let (_, places) = rewrite::places(&numerals::plain(clause.text));
     let (left, operator, right) = ordered(&text).or_else(|| joined(&text))?;
@@ -155,7 +158,7 @@ fn quantity(text: &str, clause: &Clause<'_>) -> Option<Quantity> {
         return Some(if names_files {
             Quantity::MatchingFiles(search)
         } else {
-            Quantity::Matches(search)
+            Quantity::Occurrences(search)
         });
     }
     if part.says(p::HEADINGS) {

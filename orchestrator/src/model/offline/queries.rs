@@ -12,7 +12,7 @@ const EDGES: &str = "in, under, below, within, inside, of, for, the, a, an, word
     keyword, function, it, on, does, do, is, are, say, says, has, have, line, lines, number, and, file, files, \
     any, all, to, at, from, please, there, that, occurrences, anywhere, where, which, what, find, with, me, \
     tell, show, name, folder, directory";
-const HAN_EDGES: &str = "关键词, 关键字, 字符串, 这个单词, 这个字符串, 这几个字, 这个词, 一词, 单词, 文字, 文本, 内容, 词语, 函数, \
+const HAN_EDGES: &str = "怎么说的, 怎么说, 说了什么, 说了些什么, 怎么写的, 怎么写, 写了什么, 说什么, 讲了什么, 是怎么, 关键词, 关键字, 字符串, 这个单词, 这个字符串, 这几个字, 这个词, 一词, 单词, 文字, 文本, 内容, 词语, 函数, \
     的所有文件, 的文件, 的地方, 的位置, 的行, 有哪些, 是哪些, 哪些文件, 哪些, 文件夹, 目录, 文件, 在哪里, 位于, 出现, \
     一共, 总共, 分别, 都, 下面, 里面, 底下, 在, 里, 中, 下, 内, 的, 了, 过, 吗, 呢, 词, 有, 是, 请, 一下, 与, 和, 第, 查, 找";
 /// Stands where a name was taken out.
@@ -27,7 +27,20 @@ pub(super) fn query(clause: &Clause<'_>) -> Option<String> {
         let lists = [p::LINE_OF, p::MENTION, p::SEARCH, p::WHERE, p::STANDS];
         return longest(&lists.iter().fold(unnamed(clause), |text, list| without(&text, list)));
     }
-    between(clause).or_else(|| behind(clause))
+    between(clause).or_else(|| behind(clause)).or_else(|| bare(clause))
+}
+
+/// `find X in FOLDER`, where X is no name of a file.
+pub(super) fn bare(clause: &Clause<'_>) -> Option<String> {
+    let at = clause.tokens.iter().position(|token| token.is("find"))?;
+    let [word, preposition, ..] = clause.tokens.get(at + 1..)? else { return None };
+    let is_word = word.kind == Kind::Word
+        && !folders::is_plain_word(word)
+        && !word.is_file()
+        && word.text.chars().all(char::is_alphanumeric)
+        && !word.is_any("all, everything, something, anything, folders, documents");
+    let is_place = preposition.is_any("in, under, below, within, inside");
+    (is_word && is_place && clause.places.folder.is_some()).then(|| word.text.clone())
 }
 
 /// A quote that names neither file nor folder.
@@ -71,7 +84,11 @@ fn between(clause: &Clause<'_>) -> Option<String> {
 fn behind(clause: &Clause<'_>) -> Option<String> {
     let (_, start) =
         [p::MENTION, p::SEARCH].iter().find_map(|set| words::find_any(clause.text, set))?;
-    first(unnamed(clause).get(start..)?)
+    let text = unnamed(clause);
+    let text = text.get(start..)?;
+    // `提到 x 的文件有几个`
+    let end = text.find("的文件").filter(|end| *end > 0).unwrap_or(text.len());
+    first(&text[..end])
 }
 
 /// A clause with gaps, as long, in place of the files, folders and kinds of file that it names.
@@ -152,7 +169,8 @@ pub(super) fn speaks_of_names(clause: &Clause<'_>) -> bool {
 
 /// The name of a file that is looked for, as a glob.
 pub(super) fn name(clause: &Clause<'_>) -> Option<String> {
-    if let Some((_, end)) = words::find_any(clause.text, p::NAMED) {
+    let is_ending = words::has_any(clause.text, "扩展名, 后缀名");
+    if let Some((_, end)) = words::find_any(clause.text, p::NAMED).filter(|_| !is_ending) {
         // What is called so may be the folder.
         let token = next_word(&clause.tokens, end)?;
         return (!clause.is_folder(token)).then(|| token.text.clone());

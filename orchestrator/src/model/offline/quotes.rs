@@ -3,7 +3,7 @@
 //! Each quoted text is replaced by one character that no keyboard makes; later stages see it as one
 //! word. So are the rest of a line behind `run:` and the rest of a text behind `content:`.
 
-use super::words;
+use super::{phrases, words};
 
 /// First of the characters that stand for quoted texts (Unicode's private use area).
 const FIRST_MARK: u32 = 0xe000;
@@ -24,9 +24,10 @@ const PAIRS: &[(&str, &str)] = &[
 ];
 
 /// Words before a colon behind which a command stands.
-const COMMANDS: &str = "run, execute, command, 运行, 执行, 命令, 运行命令, 执行命令";
+const COMMANDS: &str = "run, execute, command, run this, execute this, run the following, execute the following, \
+    in the shell, in the terminal, 运行, 执行, 命令, 运行命令, 执行命令, 运行这个, 执行这个, 运行下面这个, 运行如下, 执行如下";
 /// Words before a colon behind which the content of a file stands.
-const CONTENTS: &str = "写上, 写着, content, contents, text, following, 内容, 内容为, 内容是, 内容如下, 文字, 写入, 如下";
+const CONTENTS: &str = "into it, in it, to it, contain exactly, exactly, 写上, 写着, content, contents, text, following, 内容, 内容为, 内容是, 内容如下, 文字, 写入, 如下";
 
 /// One quoted text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +125,13 @@ impl Masked {
             let before = text[..at].trim_end();
             let ends = |list: &str| words::each(list).any(|phrase| ends_with_word(before, phrase));
             let start = at + colon.len_utf8();
-            if ends(CONTENTS) {
+            // `write this to x.txt: …`
+            let target =
+                before.rsplit(|one: char| one.is_whitespace() || words::is_han(one)).next();
+            let is_target = target.is_some_and(super::tokens::has_extension)
+                || before.chars().next_back().and_then(|mark| self.quote(mark)).is_some();
+            let is_into = is_target && words::has_any(before, phrases::WRITE);
+            if !ends(COMMANDS) && (ends(CONTENTS) || is_into) {
                 return Some((start, text.len(), Kind::Content));
             }
             let line = text[start..].find('\n').map_or(text.len(), |end| start + end);

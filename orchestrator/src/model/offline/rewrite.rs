@@ -5,7 +5,10 @@
 
 use std::sync::LazyLock;
 
-use super::pattern::{Caught, Pattern};
+use super::{
+    pattern::{Caught, Pattern},
+    signs,
+};
 
 /// More replacements than any honest request needs.
 const MOST: usize = 200;
@@ -20,6 +23,12 @@ const VALUES: &[(&str, &str)] = &[
     ("{b} [is] (increased|raised) by {p}%", "({b}*(1+{p}/100))"),
     ("{b} [is] (decreased|reduced|discounted|lowered) by {p}%", "({b}*(1-{p}/100))"),
     ("{b} (with|after|at|less|minus) [a|an] {p}% (discount|off|reduction)", "({b}*(1-{p}/100))"),
+    ("(add|adding) {p}% to {b}", "({b}*(1+{p}/100))"),
+    (
+        "total (with|including|after) {p}% (tax|sales tax|vat|tip|service charge) on {b}",
+        "({b}*(1+{p}/100))",
+    ),
+    ("{p}% (sales tax|vat|service charge|commission|interest) on {b}", "({b}*{p}/100)"),
     ("{b} minus {p}%", "({b}*(1-{p}/100))"),
     ("{b} plus {p}%", "({b}*(1+{p}/100))"),
     ("{b} (减|减去) {p}%", "({b}*(1-{p}/100))"),
@@ -36,14 +45,41 @@ const VALUES: &[(&str, &str)] = &[
         "(percent|percentage|%) (change|increase|decrease|difference|growth) from {a} to {b}",
         "(({b}-{a})/{a}*100)",
     ),
+    ("{a} (of|out of) {b} (as|in) [a] (percent|percentage|%)", "({a}/{b}*100)"),
+    ("(percent|percentage|%) is {a} (of|out of) {b}", "({a}/{b}*100)"),
+    // English: fractions.
+    ("{a} and a half", "({a}+0.5)"),
+    ("{a} and a quarter", "({a}+0.25)"),
+    ("how much (more|greater|larger|bigger|higher) is {a} than {b}", "({a} - {b})"),
+    ("how much (less|smaller|lower|fewer) is {a} than {b}", "({b} - {a})"),
+    ("{a}/{b} of {c}", "({c}*{a}/{b})"),
+    ("{a} (thirds|third) of {c}", "({c}*{a}/3)"),
+    ("{a} (quarters|quarter|fourths) of {c}", "({c}*{a}/4)"),
+    ("{a} fifths of {c}", "({c}*{a}/5)"),
+    ("{a} (tenths|tenth) of {c}", "({c}*{a}/10)"),
     // English: functions.
-    ("[the] square root of {a}", "sqrt({a})"),
+    ("[the] (log|logarithm) [to] [the] base {b} of {a}", "log({a}, {b})"),
+    ("[the] (ln|natural log|natural logarithm) of {a}", "ln({a})"),
+    ("[the] (log|logarithm) of {a}", "log({a})"),
+    ("[the] (sine|sin) of {a}", "sin({a})"),
+    ("[the] (cosine|cos) of {a}", "cos({a})"),
+    ("[the] (tangent|tan) of {a}", "tan({a})"),
+    ("以 {b} 为 底 [，] {a} 的 对数", "log({a}, {b})"),
+    ("{a} [的] 自然对数", "ln({a})"),
+    ("{a} [的] 常用对数", "log({a})"),
+    ("{a} [的] (正弦值|正弦)", "sin({a})"),
+    ("{a} [的] (余弦值|余弦)", "cos({a})"),
+    ("{a} [的] (正切值|正切)", "tan({a})"),
+    ("[the] (square root of|sqrt of) {a}", "sqrt({a})"),
     ("[the] cube root of {a}", "cbrt({a})"),
     ("[the] square of {a}", "({a})^2"),
     ("[the] cube of {a}", "({a})^3"),
     ("{a} squared", "({a})^2"),
     ("{a} cubed", "({a})^3"),
-    ("{a} (to the power of|raised to the power of|to the power|raised to) {b}", "({a})^({b})"),
+    (
+        "{a} (to the power of|raised to the power of|raised to the power|to the power|raised to) {b}",
+        "({a})^({b})",
+    ),
     ("[raise] {a} [raised] to the {b} power", "({a})^({b})"),
     ("[the] {b} power of {a}", "({a})^({b})"),
     ("[the] {b} root of {a}", "({a})^(1/({b}))"),
@@ -75,6 +111,21 @@ const VALUES: &[(&str, &str)] = &[
     ("multiply {a} (by|with) {b}", "({a} * {b})"),
     ("multiply {x*}", "({x* * })"),
     ("divide {a} by {b}", "({a} / {b})"),
+    // Chinese: fractions and differences.
+    ("{c} 的 {b} 分之 {a}", "({c}*{a}/{b})"),
+    ("{b} 分之 {a} 的 {c}", "({c}*{a}/{b})"),
+    ("{b} 分之 {a}", "({a}/{b})"),
+    ("{a} 比 {b} (多|大|高) [了] (多少|几)", "({a} - {b})"),
+    ("{a} 比 {b} (少|小|低) [了] (多少|几)", "({b} - {a})"),
+    ("从 {b} [里面|里|中] (减去|减|扣除|扣掉) {a}", "({b} - {a})"),
+    (
+        "{a} 比 {b} (多|高|大|增加|增长|贵) [了] (百分之几|百分之多少|多少百分比)",
+        "(({a}-{b})/{b}*100)",
+    ),
+    (
+        "{a} 比 {b} (少|低|小|减少|下降|便宜) [了] (百分之几|百分之多少|多少百分比)",
+        "(({b}-{a})/{b}*100)",
+    ),
     // Chinese: percentages.
     ("{a} (是|占|为|相当于) {b} 的 (百分之几|百分之多少|百分比|多少百分比|%)", "({a}/{b}*100)"),
     ("{b} (增加|上涨|提高|涨价|涨|上调|增长|加价) [了] {p}%", "({b}*(1+{p}/100))"),
@@ -157,7 +208,7 @@ fn prepared(table: &'static [(&str, &str)]) -> Vec<(Pattern, &'static str)> {
 
 /// The text with every wording of the tables replaced.
 pub(super) fn rewrite(text: &str) -> String {
-    let mut text = without_ordinals(&multiplied(text));
+    let mut text = signs::plain(text);
     // Every wording is about numbers.
     if !text.contains(|one: char| one.is_ascii_digit()) {
         return text;
@@ -187,51 +238,6 @@ fn first(table: &[(Pattern, &'static str)], text: &str) -> Option<(Caught, &'sta
     table.iter().find_map(|(row, template)| Some((row.find(text)?, *template)))
 }
 
-/// `5th power` becomes `5 power`, and so does the `5th` of "to the 5th".
-fn without_ordinals(text: &str) -> String {
-    let mut text = text.to_owned();
-    for ending in ["st", "nd", "rd", "th"] {
-        while let Some((at, has_power)) = ordinal(&text, ending) {
-            let plain = if has_power { "" } else { " power" };
-            text.replace_range(at..at + ending.len(), plain);
-        }
-    }
-    text
-}
-
-/// Where a number has this ending and is an exponent, and whether it says so itself.
-fn ordinal(text: &str, ending: &str) -> Option<(usize, bool)> {
-    text.match_indices(ending).find_map(|(at, _)| {
-        let (before, after) = (&text[..at], &text[at + ending.len()..]);
-        let stem = before.trim_end_matches(|one: char| one.is_ascii_digit());
-        let is_number = stem.len() < before.len();
-        let has_power = after.starts_with(" power") || after.starts_with(" root");
-        let is_alone = stem.ends_with("to the ") && !after.starts_with(char::is_alphanumeric);
-        let is_end = after.trim_start_matches([' ', '?', '.', '!', '？', '。']).is_empty();
-        (is_number && (has_power || (is_alone && is_end))).then_some((at, has_power))
-    })
-}
-
-/// An `x` between two numbers is a sign, not a letter.
-fn multiplied(text: &str) -> String {
-    let characters: Vec<char> = text.chars().collect();
-    let neighbour = |mut at: usize, step: isize| {
-        loop {
-            at = at.checked_add_signed(step)?;
-            match characters.get(at)? {
-                ' ' => {}
-                found => return Some(*found),
-            }
-        }
-    };
-    let is_sign = |at: usize| {
-        matches!(characters[at], 'x' | 'X')
-            && neighbour(at, -1).is_some_and(|before| before.is_ascii_digit() || before == ')')
-            && neighbour(at, 1).is_some_and(|after| after.is_ascii_digit() || after == '(')
-    };
-    (0..characters.len()).map(|at| if is_sign(at) { '*' } else { characters[at] }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,6 +258,12 @@ mod tests {
             ("2 to the power of 10", "(2)^(10)"),
             ("raise 2 to the 5th power", "(2)^(5)"),
             ("2 to the 5th?", "(2)^(5)?"),
+            ("2/3 of 90", "(90*2/3)"),
+            ("3 quarters of 200", "(200*3/4)"),
+            ("90的3分之2", "(90*2/3)"),
+            ("what is minus 5 times 3 minus 2", "what is (-5) * 3 - 2"),
+            ("负5乘以3", "(-5) * 3"),
+            ("log base 2 of 1024", "log(1024, 2)"),
             ("the 3rd root of 27", "(27)^(1/(3))"),
             ("27开平方", "sqrt(27)"),
             ("27的3次方根", "(27)^(1/(3))"),

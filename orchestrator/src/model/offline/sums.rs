@@ -41,11 +41,11 @@ pub(super) enum Topic {
 }
 
 /// Names that stand for numbers.
-const CONSTANTS: &[&str] = &["pi", "tau"];
+const CONSTANTS: &[&str] = &["pi", "tau", "e"];
 
 /// The calculations in a text, in order; none if it asks for none.
 pub(super) fn find(text: &str) -> Vec<Sum> {
-    let written = words::plain(text);
+    let written = without_exponents(&words::plain(text));
     let (text, places) = rewrite::places(&numerals::plain(&written));
     if let Some(sum) = finance::find(&text) {
         return vec![Sum { places: places.or(sum.places), ..sum }];
@@ -81,6 +81,35 @@ pub(super) fn find(text: &str) -> Vec<Sum> {
     to_round.into_iter().map(plain).collect()
 }
 
+/// `1.5e3` becomes `(1.5*10^3)`.
+fn without_exponents(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['e', 'E']) {
+        let (before, after) = (&rest[..at], &rest[at + 1..]);
+        let number = before.bytes().rev().take_while(|one| one.is_ascii_digit() || *one == b'.');
+        let start = at - number.count();
+        let signs = usize::from(after.starts_with(['-', '+']));
+        let digits = after[signs..].bytes().take_while(u8::is_ascii_digit).count();
+        let is_part = |one: Option<char>| one.is_some_and(|one| one.is_ascii_alphanumeric());
+        let is_number = before[start..].starts_with(|one: char| one.is_ascii_digit())
+            && digits > 0
+            && !is_part(before[..start].chars().next_back())
+            && !is_part(after[signs + digits..].chars().next());
+        if !is_number {
+            kept.push_str(&rest[..=at]);
+            rest = after;
+            continue;
+        }
+        let exponent = after[..signs + digits].trim_start_matches('+');
+        kept.push_str(&before[..start]);
+        let number = &before[start..];
+        kept.extend(["(", number, "*10^(", exponent, "))"]);
+        rest = &after[signs + digits..];
+    }
+    kept + rest
+}
+
 /// The only number of a text.
 fn only_number(text: &str) -> Option<String> {
     let caught = pattern::find("{a}", text)?;
@@ -105,8 +134,15 @@ fn expressions(text: &str) -> Vec<String> {
     let mut at = 0;
     while at < text.len() {
         let length = stretch(&text[at..], text[..at].chars().next_back());
-        let expression = trimmed(&text[at..at + length]);
+        let part = &text[at..at + length];
+        let expression = trimmed(part);
         if has_work(expression) {
+            // `apples * 3 + 1`: what stands at the edge had an operand.
+            if part.trim_start().starts_with(['*', '/', '^'])
+                || part.trim_end().ends_with(['+', '*', '/', '^'])
+            {
+                return Vec::new();
+            }
             found.push(expression.to_owned());
         }
         let skipped = text[at + length..].chars().next().map_or(1, char::len_utf8);
@@ -203,6 +239,8 @@ mod tests {
         check("max(1,200) + 1", &["max(1,200) + 1"]);
         check("What is five?", &[]);
         check("The answer (is here)", &[]);
+        check("What's 1.5e3 * 4?", &["(1.5*10^(3)) * 4"]);
+        check("the 2e of x1e3", &[]);
         check("I have 3 million users", &[]);
         check("2 million + 1", &["(2*1000000) + 1"]);
         check("Round 3.14159 to 2 decimal places", &["round(3.14159, 2)"]);

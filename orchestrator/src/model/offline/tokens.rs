@@ -48,6 +48,7 @@ impl Token {
         self.kind != Kind::Han
             && self.text.contains('/')
             && !self.text.contains("//")
+            && !self.text.split('/').all(|part| part == "pi" || part.parse::<f64>().is_ok())
             && self.text.contains(char::is_alphabetic)
             && !self.text.contains(['*', '(', ')', ' '])
     }
@@ -87,7 +88,31 @@ pub(super) fn of(clause: &str, masked: &Masked) -> Vec<Token> {
             token.text = masked.said(&token.text);
         }
     }
-    joined(tokens, clause)
+    spaced(joined(tokens, clause), clause)
+}
+
+/// `docs/my notes.txt`: two names with only a space between them are one.
+fn spaced(tokens: Vec<Token>, clause: &str) -> Vec<Token> {
+    let mut kept: Vec<Token> = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        let is_rest = token.kind == Kind::Word && token.is_file() && !token.text.contains('/');
+        let before = kept.last_mut().filter(|last| {
+            is_rest
+                && last.kind == Kind::Word
+                && last.has_slash()
+                && !last.text.ends_with('/')
+                && !last.is_file()
+                && clause[last.end..token.start] == *" "
+        });
+        match before {
+            Some(before) => {
+                before.end = token.end;
+                clause[before.start..token.end].clone_into(&mut before.text);
+            }
+            None => kept.push(token),
+        }
+    }
+    kept
 }
 
 fn push(tokens: &mut Vec<Token>, clause: &str, (start, end): (usize, usize), kind: Kind) {
@@ -128,7 +153,13 @@ fn joined(tokens: Vec<Token>, clause: &str) -> Vec<Token> {
                 !name_at_the_end(&last.text).is_empty()
                     && (token.text.starts_with('/') || is_rest || is_number)
             }
-            (Kind::Word, Kind::Han) => last.text.ends_with('/') && !last.text.contains('*'),
+            (Kind::Word, Kind::Han) => {
+                last.text.ends_with('/')
+                    && !last.text.contains('*')
+                    && !words::each(BEHIND_FOLDERS).any(|word| token.text.starts_with(word))
+            }
+            // `docs/会议` and `.md`
+            (Kind::Word, Kind::Word) => true,
             _ => false,
         };
         if !goes_on {
@@ -157,6 +188,9 @@ fn joined(tokens: Vec<Token>, clause: &str) -> Vec<Token> {
     kept
 }
 
+/// Chinese that stands behind the name of a folder and is not part of it.
+const BEHIND_FOLDERS: &str = "里, 下, 中, 内, 目录, 文件夹, 的, 有, 这个";
+
 /// Chinese that stands before a name and is not part of it.
 const BEFORE_NAMES: &str = "读取, 读一下, 打开, 查看, 看看, 看一下, 显示, 浏览, 文件, 统计, 数一下, 请, 帮我, \
     把, 将, 在, 从, 到, 写入, 写到, 写进, 保存为, 保存到, 存为, 存到, 列出, 搜索, 查找, 找一下, 找出, 里面, 里, 中, 和, \
@@ -184,6 +218,10 @@ pub(super) fn has_extension(path: &str) -> bool {
     // `e.g` is no file, and a sentence in quotes ends in a point but not in a name.
     let is_abbreviation = stem.len() == 1 && extension.len() == 1;
     let is_name = !stem.is_empty() && !stem.ends_with(['.', ' ']);
+    // `2.5e3`
+    let is_exponent = stem.bytes().all(|byte| byte.is_ascii_digit())
+        && extension.split(['e', 'E']).filter(|part| part.parse::<u32>().is_ok()).count() == 2;
+    let is_name = is_name && !is_exponent;
     is_extension && is_name && !is_abbreviation
 }
 

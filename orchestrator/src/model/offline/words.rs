@@ -34,6 +34,7 @@ pub(super) fn plain(text: &str) -> String {
             }
             '−' | '–' => '-',
             '∕' => '/',
+            '’' => '\'',
             '【' => '[',
             '】' => ']',
             other => other,

@@ -20,7 +20,8 @@ use super::{
     example,
     goals::{FileRef, Goal, Part, Quantity},
     intent::{self, Understood},
-    need::{Need, Role, Skill},
+    leftovers,
+    need::{Need, Role, Skill, Wish},
     read::{Outcome, Told},
     turn::{Done, Turn},
     words::Language,
@@ -107,9 +108,6 @@ pub(super) fn plan(turns: &[Turn], tools: &[ToolDeclaration]) -> Plan {
     );
     match outcome {
         Ok(()) => {
-            if !understood.unclear.is_empty() {
-                texts.push(answer::left_out(language, &understood.unclear));
-            }
             let text = texts.join("\n\n");
             // An answer of nothing would look like none.
             let is_blank = text.trim().is_empty();
@@ -146,8 +144,13 @@ impl<'a> Work<'a> {
     fn all(&mut self, understood: &Understood) -> Step<()> {
         let goals = &understood.goals;
         // Nothing is begun that cannot be finished.
-        if goals.is_empty() || goals.contains(&Goal::Beyond) {
-            let why = if goals.is_empty() { Why::Unclear } else { Why::Beyond };
+        let why = match understood.unclear.as_slice() {
+            _ if goals.contains(&Goal::Beyond) => Some(Why::Beyond),
+            _ if goals.is_empty() => Some(Why::Unclear),
+            [] => None,
+            left => Some(Why::LeftOut(left.join("; "))),
+        };
+        if let Some(why) = why {
             return self.by_example(why);
         }
         for (at, goal) in goals.iter().enumerate() {
@@ -182,7 +185,10 @@ impl<'a> Work<'a> {
 
     /// A tool that a request is like an example of.
     fn by_example(&mut self, why: Why) -> Step<()> {
-        let Some((tool, arguments)) = example::find(self.question, self.tools) else {
+        let found = example::find(self.question, self.tools);
+        // What goes beyond an example is no request like it.
+        let is_like = !matches!(why, Why::LeftOut(_)) && !leftovers::is_limited(self.question);
+        let Some((tool, arguments)) = found.filter(|_| is_like) else {
             return Err(Stop::GiveUp(why));
         };
         let wanted = self.wanted(&tool.name, serde_json::Value::Object(arguments).to_string());
@@ -207,6 +213,9 @@ impl<'a> Work<'a> {
             self.calls += 1;
             let is_look = look.as_ref().is_some_and(|look| look.tool.name == done.tool);
             if !is_look {
+                if let Some(nearest) = nearest(need, &done) {
+                    return self.ask_with(&nearest);
+                }
                 return Ok((told(&done, need.skill)?, filled));
             }
             has_looked = true;
@@ -298,6 +307,23 @@ fn told(done: &Done, skill: Skill) -> Step<Told> {
         Outcome::Refused(message) => Err(Stop::GiveUp(Why::Refused { skill, message })),
         Outcome::Unknown(message) => Err(Stop::GiveUp(Why::Unknown { skill, message })),
     }
+}
+
+/// The same need with the full name of a file that was named without its ending: `the README`.
+fn nearest(need: &Need, done: &Done) -> Option<Need> {
+    let Outcome::Failed { message, .. } = Outcome::of(&done.content) else { return None };
+    let (_, near) = message.split_once("Nearest: `")?;
+    let (near, more) = near.split_once('`')?;
+    let (stem, _) = near.rsplit_once('.')?;
+    let is_only = !more.contains('`');
+    let at = need.must.iter().position(|(role, wish)| {
+        let is_place = matches!(role, Role::File | Role::Folder);
+        is_place && matches!(wish, Wish::Text(text) if text.eq_ignore_ascii_case(stem))
+    });
+    let at = at.filter(|_| is_only)?;
+    let mut nearest = need.clone();
+    nearest.must[at].1 = Wish::Text(near.to_owned());
+    Some(nearest)
 }
 
 fn is_read_whole(goal: &Goal) -> bool {

@@ -62,6 +62,9 @@ fn quantity(of: &Quantity) -> String {
         Quantity::Matches(search) => {
             format!("matches('{}' {})", search.query, files(&search.files))
         }
+        Quantity::Occurrences(search) => {
+            format!("occurrences('{}' {})", search.query, files(&search.files))
+        }
         Quantity::MatchingFiles(search) => {
             format!("files with('{}' {})", search.query, files(&search.files))
         }
@@ -468,7 +471,7 @@ fn searching() {
         ],
     );
     check(
-        "tell matches('error' * in logs)",
+        "tell occurrences('error' * in logs)",
         &[
             "How many times does 'error' appear in logs?",
             "How often is \"error\" mentioned under logs?",
@@ -684,7 +687,7 @@ fn lines_that_hold_a_word() {
         ],
     );
     check(
-        "tell matches('lease' * in a/b.toml flat)",
+        "tell occurrences('lease' * in a/b.toml flat)",
         &[
             "How often is the word lease used in a/b.toml?",
             "lease 在 a/b.toml 中出现了几次？",

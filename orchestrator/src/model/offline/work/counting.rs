@@ -81,6 +81,7 @@ impl Work<'_> {
             Quantity::Folders(folder) => self.count_folders(folder.as_deref())?,
             Quantity::AllBytes(files) => self.all_bytes(files)?,
             Quantity::Matches(search) => self.count_matches(search)?,
+            Quantity::Occurrences(search) => self.count_occurrences(search)?,
             Quantity::MatchingFiles(search) => self.count_matching_files(search)?,
         };
         self.keep_number(&value);

@@ -127,15 +127,32 @@ impl Work<'_> {
         let count = count.ok_or(Stop::GiveUp(Why::Untold))?;
         let pattern = self.pattern(files);
         let place = answer::place(self.language, self.known.folder.as_deref(), files.is_flat);
+        let below = if is_list { self.below(files, &told)? } else { None };
         let is_one = count == "1";
         let kind = answer::files(self.language, pattern.as_deref(), is_one);
         let number = answer::number(&count);
         self.say(match self.language {
-            Language::English if is_one => format!("There is {number} {kind} {place}."),
-            Language::English => format!("There are {number} {kind} {place}."),
-            Language::Chinese => format!("{place}共有 {number} 个{kind}。"),
+            Language::English => {
+                let verb = if is_one { "is" } else { "are" };
+                let more = below.map(|all| format!(" ({all} with the folders below)"));
+                format!("There {verb} {number} {kind} {place}{}.", more.unwrap_or_default())
+            }
+            Language::Chinese => {
+                let more = below.map(|all| format!("（连同子文件夹 {all} 个）"));
+                format!("{place}共有 {number} 个{kind}{}。", more.unwrap_or_default())
+            }
         });
         Ok(count)
+    }
+
+    /// How many files there are with those of the folders in a folder, if it has any.
+    fn below(&mut self, files: &Files, told: &Told) -> Step<Option<String>> {
+        let folders = told.count_of(&["folder", "folders", "文件夹"]);
+        if folders.is_none_or(|folders| folders == "0") {
+            return Ok(None);
+        }
+        let files = Files { is_flat: false, ..files.clone() };
+        Ok(self.listing(&files, None, ONE)?.count())
     }
 
     /// How many folders are in a folder.

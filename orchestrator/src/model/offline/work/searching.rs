@@ -41,6 +41,37 @@ impl Work<'_> {
         Ok(count)
     }
 
+    /// How often words stand in the lines that hold them.
+    pub(super) fn count_occurrences(&mut self, search: &Search) -> Step<String> {
+        let told = self.look(search, Some(MANY))?;
+        let told = self.whole(told)?;
+        let lines = told.count().ok_or(Stop::GiveUp(Why::Untold))?;
+        let places = told.places();
+        // What is not shown, or not as a whole, cannot be counted.
+        let is_cut =
+            places.iter().any(|found| found.text.starts_with('…') || found.text.ends_with('…'));
+        if is_cut || places.len().to_string() != lines {
+            return Err(Stop::GiveUp(Why::Untold));
+        }
+        let times = places.iter().map(|found| found.text.matches(&*search.query).count());
+        let count = times.sum::<usize>().to_string();
+        let (query, place) = (&search.query, self.place(search));
+        self.say(match self.language {
+            Language::English => {
+                let (times, lines) = (
+                    answer::count(&count, "time", "times"),
+                    answer::count(&lines, "line", "lines"),
+                );
+                format!("“{query}” stands {times} {place}, in {lines}.")
+            }
+            Language::Chinese => {
+                let (count, lines) = (answer::number(&count), answer::number(&lines));
+                format!("{place}“{query}”出现 {count} 次，在 {lines} 行里。")
+            }
+        });
+        Ok(count)
+    }
+
     /// How many files hold the words.
     pub(super) fn count_matching_files(&mut self, search: &Search) -> Step<String> {
         let told = self.look(search, None)?;
