@@ -30,6 +30,8 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(45);
 pub(crate) struct Client {
     http: reqwest::Client,
     base: String,
+    /// The base, or the socket, as a person knows it.
+    shown: String,
 }
 
 impl Client {
@@ -41,7 +43,8 @@ impl Client {
         // No certificates: nothing on this socket is encrypted, and loading them takes time.
         let builder = builder(HeaderMap::new()).unix_socket(socket).no_proxy().tls_certs_only([]);
         let http = builder.build().context("cannot make an HTTP client")?;
-        Ok(Self { http, base: "http://localhost".to_owned() })
+        let shown = format!("unix:{}", socket.display());
+        Ok(Self { http, base: "http://localhost".to_owned(), shown })
     }
 
     /// Of the gateway at `url`, with an API token.
@@ -74,7 +77,8 @@ impl Client {
         let mut base = parsed;
         base.set_query(None);
         base.set_fragment(None);
-        Ok(Self { http, base: base.as_str().trim_end_matches('/').to_owned() })
+        let base = base.as_str().trim_end_matches('/').to_owned();
+        Ok(Self { http, shown: base.clone(), base })
     }
 
     /// `GET path`.
@@ -130,7 +134,7 @@ impl Client {
 
     async fn send(&self, request: RequestBuilder) -> anyhow::Result<Response> {
         let response =
-            request.send().await.map_err(|error| problem::unreachable(&self.base, &error))?;
+            request.send().await.map_err(|error| problem::unreachable(&self.shown, &error))?;
         if response.status().is_success() {
             return Ok(response);
         }

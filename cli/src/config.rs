@@ -3,7 +3,7 @@
 //! The composition root alone reads files and environment; each crate owns its section. Sources, the
 //! later over the earlier: defaults, variables that other programs know too, the person's file, the
 //! workspace's own file (which can only tighten), `CALLBOARD__SECTION__KEY`, flags.
-//! Read on in `settings`, `fields`, `check`, `layers`, `environment`, `secrets`, `tighten`, `agreement`.
+//! Read on in `settings`, `fields`, `check`, `layers`, `environment`, `secrets`, `file`, `tighten`, `agreement`.
 
 pub(crate) mod settings;
 mod fields;
@@ -11,6 +11,7 @@ mod check;
 pub(crate) mod layers;
 pub(crate) mod environment;
 mod secrets;
+pub(crate) mod file;
 mod tighten;
 pub(crate) mod agreement;
 
@@ -139,21 +140,16 @@ pub(crate) fn secrets_in(table: &Table) -> Vec<String> {
 
 /// The table of a file; `None` if there is no such file.
 fn read_file(path: &Path) -> anyhow::Result<Option<Table>> {
-    let unreadable =
-        |error: std::io::Error| usage(format!("cannot read {}: {error}", path.display()));
-    match std::fs::metadata(path) {
+    let text = match file::read(path, SIZE_LIMIT) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unreadable(error)),
-        Ok(found) if found.len() > SIZE_LIMIT => {
+        Err(error) => {
             return Err(usage(format!(
-                "{} has {} bytes: a configuration has at most {SIZE_LIMIT}",
-                path.display(),
-                found.len()
+                "cannot read the configuration {}: {error}",
+                path.display()
             )));
         }
-        Ok(_) => {}
-    }
-    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        Ok(text) => text,
+    };
     let mut table: Table = text.parse().map_err(|error: toml::de::Error| {
         usage(format!("{} is no TOML: {error}", path.display()))
     })?;

@@ -102,3 +102,34 @@ async fn a_service_that_stands_still_is_named_with_what_to_do() {
     assert_eq!(stack.stop().await, 0);
     callboard.nothing_is_left().await;
 }
+
+#[tokio::test]
+async fn files_and_servers_that_are_none_are_said_at_once() {
+    let callboard = Callboard::new();
+    callboard.file("a-file", "x");
+    callboard.file("utf-16.toml", b"\xff\xfe[\0");
+    callboard.file("large.toml", "#".repeat((1 << 20) + 1));
+    std::fs::create_dir(callboard.workspace().join("folder.toml")).unwrap();
+    let bom = callboard.file("bom.toml", "\u{feff}[orchestrator.agent]\nmax_steps = 3\n");
+    let shown = callboard.run(&["config", "--config", &bom.display().to_string()]).await.expect(0);
+    assert!(shown.stdout.contains("max_steps = 3"), "{shown:?}");
+    for (arguments, code, says) in [
+        (&["ask", "--state", "a-file", "1+1"][..], 2, "is no folder"),
+        (&["ask", "--workspace", "a-file", "1+1"], 2, "is no folder"),
+        (&["config", "--config", "utf-16.toml"], 2, "it is UTF-16: save it as UTF-8"),
+        (&["config", "--config", "large.toml"], 2, "larger than 1048576 bytes"),
+        (&["config", "--config", "/dev/zero"], 2, "larger than 1048576 bytes"),
+        (&["config", "--config", "folder.toml"], 2, "folder.toml"),
+        (&["tools", "list", "--server", "ftp://localhost"], 2, "http://HOST:PORT"),
+        (&["tools", "list", "--server", "unix:/none.sock"], 1, "unix:/none.sock"),
+        (&["ask", "--server", "http://127.0.0.1:9", "1+1"], 1, "is it running there?"),
+    ] {
+        let began = std::time::Instant::now();
+        let finished = callboard.run(arguments).await;
+        let said = &finished.stderr;
+        assert_eq!(finished.code, code, "{arguments:?}: {said}");
+        assert!(said.contains(says), "{arguments:?} does not say `{says}`: {said}");
+        assert!(began.elapsed().as_secs() < 20, "{arguments:?} hangs");
+    }
+    callboard.nothing_is_left().await;
+}

@@ -36,7 +36,13 @@ pub(crate) fn unreachable(base: &str, error: &reqwest::Error) -> anyhow::Error {
         cause = source;
     }
     let what = if error.is_timeout() { "no answer in time".to_owned() } else { cause.to_string() };
-    anyhow::anyhow!("the gateway at {base} cannot be reached: {what}; is it running there?")
+    let hint = match base.split_once("://") {
+        Some(("https", rest)) if !what.contains("refused") => {
+            format!("; if it speaks no TLS, write http://{rest}")
+        }
+        _ => "; is it running there?".to_owned(),
+    };
+    anyhow::anyhow!("the gateway at {base} cannot be reached: {what}{hint}")
 }
 
 /// The error for an answer that lacks what it must hold.

@@ -60,6 +60,12 @@ pub(crate) fn locate(
 /// # Errors
 /// When it cannot be made or written, or when it is another workspace's.
 pub(crate) fn prepare(state: &Path, workspace: &Path) -> anyhow::Result<PathBuf> {
+    if std::fs::metadata(state).is_ok_and(|found| !found.is_dir()) {
+        let state = state.display();
+        return Err(usage(format!(
+            "the state folder {state} is no folder; choose another one with --state DIR"
+        )));
+    }
     let unusable = |error: io::Error| {
         usage(format!(
             "the state folder {} cannot be written: {error}; choose another one with --state DIR",

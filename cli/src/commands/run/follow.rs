@@ -13,6 +13,8 @@ use crate::client::{Client, problem, segment};
 
 /// How long a gateway may be away before the run is given up.
 const AWAY_LIMIT: Duration = Duration::from_secs(30);
+/// The same for one that has never answered: most likely there is none.
+const NOBODY_LIMIT: Duration = Duration::from_secs(3);
 /// How long to wait between two tries.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -153,7 +155,8 @@ impl<'c> Follow<'c> {
     async fn lost(&mut self, error: anyhow::Error) -> anyhow::Result<()> {
         self.frames = None;
         let since = *self.away_since.get_or_insert_with(Instant::now);
-        if since.elapsed() >= AWAY_LIMIT {
+        let limit = if self.run.is_some() { AWAY_LIMIT } else { NOBODY_LIMIT };
+        if since.elapsed() >= limit {
             return Err(error);
         }
         sleep(PAUSE).await;
