@@ -90,7 +90,11 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let read = Query::try_from_uri(&parts.uri);
-        let Query(asked) = read.map_err(|error| Problem::bad_request(error.body_text()))?;
+        let Query(asked) = read.map_err(|error| {
+            let source = std::error::Error::source(&error).map(ToString::to_string);
+            let why = source.unwrap_or_else(|| error.body_text());
+            Problem::bad_request(format!("The query does not fit: {why}."))
+        })?;
         Ok(Self(asked))
     }
 }

@@ -57,7 +57,7 @@ impl Shape for RunBody {
 
 /// Bounds of the run; 0 means the agent's own.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "an object of limits")]
 struct Limits {
     #[serde(rename = "max_steps")]
     steps: u32,
