@@ -22,7 +22,19 @@ need() { # need PROGRAM PACKAGE: the program, or the package that has it
   # Only the program: no service may start with the package.
   DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "$2" >/dev/null
 }
+need_postgres() { # the server and initdb, which Debian keeps out of the path
+  ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && return
+  command -v initdb >/dev/null 2>&1 && return
+  # No cluster is made with the package, so nothing of it starts.
+  if [ "$(id -u)" -eq 0 ] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+    mkdir -p /etc/postgresql-common
+    echo "create_main_cluster = false" >/etc/postgresql-common/createcluster.conf
+  fi
+  need initdb postgresql
+}
 need etcd etcd-server
+need_postgres
+need strace strace
 need python3 python3
 need setsid util-linux
 need script bsdutils

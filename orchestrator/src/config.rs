@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     call::{self, policy},
-    catalog, model,
+    catalog, journal, model,
     run::event::Limits,
 };
 
@@ -26,6 +26,8 @@ pub struct Config {
     pub workspace: String,
     /// The agent that answers where none is named.
     pub agent: Agent,
+    /// Where the journal is.
+    pub journal: journal::config::Config,
     /// Providers and their settings.
     pub models: model::config::Config,
     /// The path of a tool call.
@@ -49,6 +51,7 @@ impl Default for Config {
             deployment: "local".to_owned(),
             workspace: "default".to_owned(),
             agent: Agent::default(),
+            journal: journal::config::Config::default(),
             models: model::config::Config::default(),
             calls: call::Config::default(),
             policy: policy::Config::default(),
@@ -133,7 +136,7 @@ pub struct Node {
     pub listen: Address,
     /// Where other roles reach it, if that is not where it listens.
     pub advertise: Option<Address>,
-    /// Folder of the journal and the artifacts.
+    /// Folder of the artifacts, and of a journal in a file.
     pub state: PathBuf,
     /// Zone of the machine; may be empty.
     pub zone: String,

@@ -3,23 +3,27 @@
 //! [`Journal`] is what the session actors know of it; they hand events over in order and never
 //! wait. Who may append is decided here, by the epoch that a partition was last claimed with. What
 //! the events mean is left to `run`. What every backend stores alike is in the files beside this one,
-//! from `prepared` on. Then: [`sqlite`], the journal of one machine.
+//! from `prepared` on. Then: [`sqlite`], the journal of one machine, and [`postgres`], that of a
+//! cluster.
 
 mod prepared;
+mod queue;
 mod row;
 mod blob;
 mod convert;
 mod chain;
 mod walk;
 mod fault;
+pub mod config;
 pub mod sqlite;
+pub mod postgres;
 #[cfg(test)]
 mod generate;
 
 use std::fmt;
 
 use async_trait::async_trait;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use uuid::Uuid;
 
 use crate::run::event::{Recorded, SessionKind};
@@ -87,6 +91,10 @@ pub enum AppendError {
     /// The disk is full; nothing is lost, try later.
     #[error("the journal's disk is full: {0}")]
     Full(String),
+    /// The journal's server does not answer. Whether this append is in it is known once it does;
+    /// a read from the start waits for that.
+    #[error("the journal does not answer: {0}")]
+    Unreachable(String),
     /// The journal takes no more appends. Whether this one is in it cannot be said.
     #[error("the journal is closed")]
     Closed,
@@ -121,7 +129,7 @@ pub enum JournalError {
     /// Another process holds the journal.
     #[error("the journal {path} is in use by {holder}; stop it or choose another state folder")]
     InUse {
-        /// The journal's file.
+        /// Where the journal is.
         path: String,
         /// Who holds it, such as `process 4711`.
         holder: String,
@@ -137,11 +145,14 @@ pub enum JournalError {
     /// The journal as a whole cannot be used.
     #[error("the journal {path} cannot be used: {what}")]
     Unusable {
-        /// The journal's file.
+        /// Where the journal is.
         path: String,
         /// What is wrong and what to do.
         what: String,
     },
+    /// The journal's server does not answer; nothing is lost, try later.
+    #[error("the journal does not answer: {0}")]
+    Unreachable(String),
     /// The disk is full.
     #[error("the journal's disk is full: {0}")]
     Full(String),
@@ -191,6 +202,17 @@ pub struct Damage {
     pub what: String,
 }
 
+/// What `doctor` finds out about a journal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inspection {
+    /// Where it is, as it may be shown.
+    pub place: String,
+    /// What is wrong, in the order found.
+    pub damages: Vec<Damage>,
+    /// What is not wrong and could be better.
+    pub warnings: Vec<String>,
+}
+
 /// Where the events of all sessions are.
 #[async_trait]
 pub trait Journal: Send + Sync + 'static {
@@ -217,6 +239,11 @@ pub trait Journal: Send + Sync + 'static {
     /// # Errors
     /// `Closed` and `Backend`.
     async fn partitions(&self) -> Result<u32, JournalError>;
+
+    /// Counts how often the journal came back as another one than it was claimed in, such as a
+    /// standby that was promoted and may lack what was told. Nothing that was claimed before can be
+    /// appended to: all of it is to be claimed anew, and every session folded anew.
+    fn replaced(&self) -> watch::Receiver<u64>;
 
     /// Hands events over, without waiting. The answer, the session's last sequence number, comes
     /// once they are durable; appends of one session are done in the order of their submission,

@@ -24,18 +24,13 @@ use crate::{
     call::{self, CallPath, Policy},
     catalog::Catalog,
     config::{Config, Node},
-    journal::{
-        Journal, JournalError,
-        sqlite::{self, SqliteJournal},
-    },
+    journal::{self, Journal, JournalError},
     model::{self, Models},
     partitions::{self, Partitions},
     session::{Sessions, Shared},
     status::Status,
 };
 
-/// The journal in the state folder.
-const JOURNAL_FILE: &str = "journal.db";
 /// Time that releasing what is held in discovery may take.
 const RELEASE_LIMIT: Duration = Duration::from_secs(2);
 
@@ -74,8 +69,7 @@ pub enum Error {
 /// [`enum@Error`]; nothing is left running then.
 pub async fn run(config: Config, node: Node, shutdown: CancellationToken) -> Result<(), Error> {
     let bound = transport::bind(&node.listen, &node.credentials).await?;
-    let journal: Arc<dyn Journal> =
-        Arc::new(SqliteJournal::open(sqlite::Config::new(node.state.join(JOURNAL_FILE))).await?);
+    let journal = journal::config::open(&config.journal, &node.state).await?;
     let artifacts: Arc<dyn Artifacts> = Arc::new(FileArtifacts::open(&node.state).await?);
     let tasks = TaskTracker::new();
     let work = CancellationToken::new();

@@ -125,6 +125,14 @@ pub fn journal_append(events: u64, duration: Duration) {
     });
 }
 
+/// The journal committed a transaction that holds `appends`: their ratio is how many share a sync.
+pub fn journal_commit(appends: u64) {
+    with(|i| {
+        i.journal_commits.add(1, &[]);
+        i.journal_appends.add(appends, &[]);
+    });
+}
+
 /// How many sessions are in memory now.
 pub fn sessions_resident(count: u64) {
     with(|i| i.sessions.record(count, &[]));
@@ -210,6 +218,8 @@ mod tests {
         super::tool_ended("calculate", "internal", Duration::from_micros(400));
         super::approval("approved", Duration::from_secs(20));
         super::journal_append(5, Duration::from_micros(90));
+        super::journal_commit(16);
+        super::journal_commit(3);
         super::sessions_resident(4);
         super::partitions_owned(256);
         super::instances_live("tool", 3);
@@ -228,6 +238,8 @@ mod tests {
             "callboard_tool_active 0",
             "callboard_approval_wait_seconds_sum{callboard_decision=\"approved\"} 20",
             "callboard_journal_events_total 5",
+            "callboard_journal_commits_total 2",
+            "callboard_journal_appends_total 19",
             "callboard_sessions_resident 4",
             "callboard_partitions_owned 256",
             "callboard_discovery_instances{callboard_role=\"tool\"} 3",

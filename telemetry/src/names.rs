@@ -106,6 +106,10 @@ pub const TOOL_ACTIVE: &str = "callboard.tool.active";
 pub const APPROVAL_WAIT: &str = "callboard.approval.wait";
 /// Seconds of one append to the journal.
 pub const APPEND_DURATION: &str = "callboard.journal.append.duration";
+/// Transactions of the journal, each with one sync.
+pub const JOURNAL_COMMITS: &str = "callboard.journal.commits";
+/// Appends that those transactions hold.
+pub const JOURNAL_APPENDS: &str = "callboard.journal.appends";
 /// Events appended to the journal.
 pub const APPEND_EVENTS: &str = "callboard.journal.events";
 /// Sessions in memory.

@@ -15,6 +15,7 @@ mod approvals;
 mod bad_input;
 mod crowd;
 mod hook;
+mod journal;
 mod lifecycle;
 mod main_job;
 mod model_wire;

@@ -1,7 +1,7 @@
 //! The harness of the whole-system tests: each helper once. The tests themselves are in `it/`.
 //!
-//! Everything is real: processes, sockets, etcd. Only the paid model API is played, by a server
-//! that speaks its bytes (`model`).
+//! Everything is real: processes, sockets, etcd, PostgreSQL. Only the paid model API is played, by a
+//! server that speaks its bytes (`model`).
 
 #![allow(
     clippy::unwrap_used,
@@ -17,6 +17,7 @@ mod binary;
 mod etcd;
 mod model;
 mod otlp;
+mod postgres;
 mod processes;
 mod wait;
 
@@ -25,6 +26,7 @@ pub use self::{
     etcd::Etcd,
     model::{ModelServer, Reply},
     otlp::{Collector, Span},
+    postgres::{PASSWORD, PASSWORD_IN_URL, Postgres, Stop},
     processes::{alive, processes_of},
     wait::{eventually, within},
 };

@@ -19,6 +19,7 @@ const MASK: &str = "********";
 
 /// The secrets, each by its path.
 const SECRETS: &[&[&str]] = &[
+    &["orchestrator", "journal", "url"],
     &["orchestrator", "models", "openai", "api_key"],
     &["discovery", "password"],
     &["gateway", "token"],

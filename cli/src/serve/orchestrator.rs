@@ -20,6 +20,7 @@ pub(super) async fn serve(role: Role) -> (anyhow::Result<()>, Telemetry) {
     }
     // What must never leave: whatever results and arguments hold of it is masked.
     config.calls.secrets = crate::config::secrets_in(&role.order.settings);
+    config.calls.secrets.extend(config.journal.password());
     let node = Node {
         instance: Some(role.instance),
         listen: role.order.listen.clone(),

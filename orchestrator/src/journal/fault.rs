@@ -14,6 +14,8 @@ pub(super) enum Fault {
     Write(String),
     /// What is stored cannot be read, or is not what was stored.
     Damaged(String),
+    /// The database's server does not answer, or not as one that can be written to.
+    Unreachable(String),
     /// Another process holds a lock.
     Busy(String),
     /// Anything else; nothing was written.
@@ -25,6 +27,7 @@ impl From<Fault> for AppendError {
         match fault {
             Fault::Full(text) => Self::Full(text),
             Fault::Write(_) => Self::Closed,
+            Fault::Unreachable(text) => Self::Unreachable(text),
             Fault::Damaged(_) => Self::Conflict,
             Fault::Busy(text) | Fault::Other(text) => Self::Backend(text),
         }
@@ -36,6 +39,7 @@ impl From<Fault> for JournalError {
         match fault {
             Fault::Full(text) => Self::Full(text),
             Fault::Write(_) => Self::Closed,
+            Fault::Unreachable(text) => Self::Unreachable(text),
             Fault::Damaged(text) | Fault::Busy(text) | Fault::Other(text) => Self::Backend(text),
         }
     }

@@ -1,6 +1,6 @@
 //! An append, encoded where it was submitted, so that the one who writes for all sessions need not.
 //!
-//! Left to others: whether it may be written. Next: `row`.
+//! Left to others: whether it may be written. Next: `queue`.
 
 use prost::Message as _;
 use uuid::Uuid;
@@ -92,6 +92,25 @@ impl Prepared {
     /// Bytes that it keeps in memory, roughly.
     pub(super) fn size(&self) -> usize {
         self.events.iter().map(|event| event.payload.len() + 128).sum::<usize>() + 256
+    }
+
+    /// The row of the session that it opens, before its events are counted; `None` if its first
+    /// event opens none.
+    pub(super) fn opening_row(&self) -> Option<SessionRow> {
+        let (opened, first) = (self.opened.as_ref()?, self.events.first()?);
+        Some(SessionRow {
+            id: self.session.as_str().into(),
+            partition: self.partition,
+            team: opened.team.clone(),
+            kind: opened.kind,
+            agent: opened.agent.clone(),
+            title: opened.title.clone(),
+            state: self.state,
+            wake_at_ms: self.wake_at_ms,
+            last_seq: 0,
+            opened_ms: first.wall_ms,
+            updated_ms: first.wall_ms,
+        })
     }
 
     /// The session's row after this append.

@@ -18,23 +18,21 @@ mod lock;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use rusqlite::types::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
 use crate::run::event::Recorded;
 use crate::run::ids::SessionId;
 
 use self::checkpoint::Checkpoints;
-use self::claim::Claim;
 use self::lock::Lock;
 use self::reader::Pool;
-use self::writer::{Command, Counters, QUEUE_BYTES, QUEUE_CAPACITY, Queued, Writer};
-use super::prepared::Prepared;
+use self::writer::Writer;
+use super::queue::{Claim, Command, Queue};
 use super::{Append, AppendError, Damage, Epoch, Journal, JournalError, SessionRow};
 
 /// How often a lock that another process holds is tried.
@@ -65,8 +63,7 @@ impl Config {
 /// A journal in one file, held by one process.
 #[derive(Debug)]
 pub struct SqliteJournal {
-    queue: mpsc::Sender<Command>,
-    counters: Arc<Counters>,
+    queue: Queue,
     readers: Pool,
 }
 
@@ -111,33 +108,12 @@ impl SqliteJournal {
     /// # Errors
     /// `Closed`, `Full` and `Backend`.
     pub async fn raise_generation(&self) -> Result<u64, JournalError> {
-        self.ask(Command::RaiseGeneration).await
+        self.queue.ask(Command::RaiseGeneration).await
     }
 
     /// Transactions committed since it was opened; each is one sync, however many appends it holds.
     pub fn commits(&self) -> usize {
-        self.counters.commits.load(Ordering::Relaxed)
-    }
-
-    async fn ask<T>(
-        &self,
-        command: impl FnOnce(oneshot::Sender<Result<T, JournalError>>) -> Command,
-    ) -> Result<T, JournalError> {
-        let (reply, answer) = oneshot::channel();
-        self.queue.send(command(reply)).await.map_err(|_| JournalError::Closed)?;
-        answer.await.map_err(|_| JournalError::Closed)?
-    }
-
-    /// Waits until the appends submitted so far are in the journal or refused. An actor that gave
-    /// up waiting for one may have left it behind; the next one must not fold without it.
-    async fn settle(&self) {
-        if self.counters.queued_bytes.load(Ordering::Acquire) > 0 {
-            let (reply, settled) = oneshot::channel();
-            if self.queue.send(Command::Barrier(reply)).await.is_ok() {
-                // A writer that stopped has settled everything as well.
-                let _ = settled.await;
-            }
-        }
+        self.queue.commits()
     }
 
     async fn list(
@@ -157,15 +133,15 @@ fn open(config: &Config) -> Result<SqliteJournal, JournalError> {
     let mut connection = schema::open_writer(path)?;
     schema::prepare(&mut connection, path, config.partitions)?;
     let checkpoints = Checkpoints::start(path, &mut connection)?;
-    let counters = Arc::new(Counters::default());
-    let (queue, commands) = mpsc::channel(QUEUE_CAPACITY);
-    let writer = Writer { connection, checkpoints, counters: Arc::clone(&counters), lock };
+    let (queue, commands) = Queue::new();
+    let counters = Arc::clone(queue.counters());
+    let writer = Writer { connection, checkpoints, counters, lock };
     std::thread::Builder::new()
         .name("journal-writer".to_owned())
         .stack_size(512 * 1024)
         .spawn(move || writer.run(commands))
         .map_err(|error| JournalError::Backend(error.to_string()))?;
-    Ok(SqliteJournal { queue, counters, readers: Pool::new(path.clone()) })
+    Ok(SqliteJournal { queue, readers: Pool::new(path.clone()) })
 }
 
 #[async_trait]
@@ -176,7 +152,7 @@ impl Journal for SqliteJournal {
         owner: &str,
     ) -> Result<Vec<u32>, JournalError> {
         let claim = Claim { partitions: partitions.to_vec(), owner: owner.to_owned() };
-        self.ask(|reply| Command::Claim(claim, reply)).await
+        self.queue.ask(|reply| Command::Claim(claim, reply)).await
     }
 
     async fn generation(&self) -> Result<u64, JournalError> {
@@ -187,37 +163,13 @@ impl Journal for SqliteJournal {
         self.readers.run(|connection| Ok(claim::settings(connection)?.partitions)).await
     }
 
+    fn replaced(&self) -> watch::Receiver<u64> {
+        // Nobody else writes the file while it is held.
+        watch::channel(0).1
+    }
+
     fn submit(&self, append: Append) -> oneshot::Receiver<Result<u64, AppendError>> {
-        let (reply, answer) = oneshot::channel();
-        let refuse = |reply: oneshot::Sender<_>, error| {
-            // A caller that is gone does not want to know.
-            let _ = reply.send(Err(error));
-        };
-        let prepared = match Prepared::new(append) {
-            Ok(prepared) => prepared,
-            Err(error) => {
-                refuse(reply, error);
-                return answer;
-            }
-        };
-        let overloaded = || AppendError::Backend("journal overloaded".to_owned());
-        let size = prepared.size();
-        if self.counters.queued_bytes.load(Ordering::Relaxed) > QUEUE_BYTES {
-            refuse(reply, overloaded());
-            return answer;
-        }
-        self.counters.queued_bytes.fetch_add(size, Ordering::Relaxed);
-        if let Err(error) = self.queue.try_send(Command::Append(Queued { prepared, reply })) {
-            self.counters.queued_bytes.fetch_sub(size, Ordering::Relaxed);
-            let (command, error) = match error {
-                mpsc::error::TrySendError::Full(command) => (command, overloaded()),
-                mpsc::error::TrySendError::Closed(command) => (command, AppendError::Closed),
-            };
-            if let Command::Append(Queued { reply, .. }) = command {
-                refuse(reply, error);
-            }
-        }
-        answer
+        self.queue.submit(append)
     }
 
     async fn read(
@@ -227,7 +179,7 @@ impl Journal for SqliteJournal {
         limit: usize,
     ) -> Result<Vec<Recorded>, JournalError> {
         if after == 0 {
-            self.settle().await;
+            self.queue.settle().await?;
         }
         let session = session.clone();
         self.readers.run(move |reader| reader::read(reader, &session, (after, limit))).await
@@ -258,7 +210,7 @@ impl Journal for SqliteJournal {
 
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
         let session = session.to_string();
-        self.ask(|reply| Command::Delete(session, reply)).await
+        self.queue.ask(|reply| Command::Delete(session, reply)).await
     }
 
     async fn verify(&self) -> Result<Vec<Damage>, JournalError> {
@@ -267,11 +219,7 @@ impl Journal for SqliteJournal {
 
     async fn close(&self) {
         self.readers.close().await;
-        let (reply, done) = oneshot::channel();
-        if self.queue.send(Command::Close(reply)).await.is_ok() {
-            // A writer that stopped before has closed the journal as well.
-            let _ = done.await;
-        }
+        self.queue.close().await;
     }
 }
 

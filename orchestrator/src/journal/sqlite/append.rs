@@ -7,12 +7,12 @@
 use rusqlite::{Connection, OptionalExtension as _, params};
 use uuid::Uuid;
 
+use crate::journal::AppendError;
 use crate::journal::chain::{GENESIS, Hash};
 use crate::journal::convert;
 use crate::journal::fault::Fault;
 use crate::journal::prepared::Prepared;
 use crate::journal::row::{StoredClaim, StoredSession};
-use crate::journal::{AppendError, SessionRow};
 
 use super::blob;
 
@@ -61,23 +61,11 @@ impl Prepared {
         if self.expected_seq != 1 {
             return Ok(Err(AppendError::Conflict));
         }
-        let (Some(opened), Some(first)) = (&self.opened, self.events.first()) else {
+        let Some(row) = self.opening_row() else {
             let text = "the first event of a session must open it".to_owned();
             return Ok(Err(AppendError::Backend(text)));
         };
-        let row = self.after(SessionRow {
-            id: self.session.as_str().into(),
-            partition: self.partition,
-            team: opened.team.clone(),
-            kind: opened.kind,
-            agent: opened.agent.clone(),
-            title: opened.title.clone(),
-            state: self.state,
-            wake_at_ms: self.wake_at_ms,
-            last_seq: 0,
-            opened_ms: first.wall_ms,
-            updated_ms: first.wall_ms,
-        });
+        let row = self.after(row);
         let links = self.links(GENESIS);
         let head = links.last().copied().unwrap_or(GENESIS);
         let key = StoredSession::insert(connection, &row, &head)?;

@@ -5,41 +5,32 @@
 
 use rusqlite::{Connection, OptionalExtension as _};
 
-use crate::journal::Epoch;
 use crate::journal::fault::Fault;
+use crate::journal::queue::Claim;
 use crate::journal::row::{Settings, StoredClaim};
 
-/// A wish to own partitions.
-#[derive(Debug)]
-pub(super) struct Claim {
-    pub(super) partitions: Vec<(u32, Epoch)>,
-    pub(super) owner: String,
-}
-
-impl Claim {
-    /// Claims what may be claimed; gives those partitions.
-    pub(super) fn apply(&self, connection: &Connection) -> Result<Vec<u32>, Fault> {
-        let current = settings(connection)?.generation;
-        let mut accepted = Vec::with_capacity(self.partitions.len());
-        for &(partition, epoch) in &self.partitions {
-            if epoch.generation < current {
-                continue;
-            }
-            let stored = StoredClaim::find(connection, partition)?;
-            let is_newest = match stored {
-                // A claim whose row was damaged says nothing any more; the next one heals it.
-                Some(stored) if stored.is_sealed => {
-                    stored.epoch < epoch || (stored.epoch == epoch && stored.owner == self.owner)
-                }
-                Some(_) | None => true,
-            };
-            if is_newest {
-                StoredClaim::store(connection, partition, epoch, &self.owner)?;
-                accepted.push(partition);
-            }
+/// Claims what may be claimed; gives those partitions.
+pub(super) fn apply(claim: &Claim, connection: &Connection) -> Result<Vec<u32>, Fault> {
+    let current = settings(connection)?.generation;
+    let mut accepted = Vec::with_capacity(claim.partitions.len());
+    for &(partition, epoch) in &claim.partitions {
+        if epoch.generation < current {
+            continue;
         }
-        Ok(accepted)
+        let stored = StoredClaim::find(connection, partition)?;
+        let is_newest = match stored {
+            // A claim whose row was damaged says nothing any more; the next one heals it.
+            Some(stored) if stored.is_sealed => {
+                stored.epoch < epoch || (stored.epoch == epoch && stored.owner == claim.owner)
+            }
+            Some(_) | None => true,
+        };
+        if is_newest {
+            StoredClaim::store(connection, partition, epoch, &claim.owner)?;
+            accepted.push(partition);
+        }
     }
+    Ok(accepted)
 }
 
 /// The journal's own row, if it can be trusted.

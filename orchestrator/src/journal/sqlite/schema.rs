@@ -210,7 +210,7 @@ pub(super) fn make_private(path: &Path) -> Result<(), JournalError> {
 fn opening(path: &Path, error: rusqlite::Error) -> JournalError {
     match Fault::from(error) {
         Fault::Full(text) => JournalError::Full(text),
-        Fault::Write(text) | Fault::Other(text) => unusable(path, &text),
+        Fault::Unreachable(text) | Fault::Write(text) | Fault::Other(text) => unusable(path, &text),
         Fault::Busy(_) => JournalError::InUse {
             path: path.display().to_string(),
             holder: "another process".to_owned(),

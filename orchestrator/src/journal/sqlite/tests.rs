@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use crate::journal::generate::{self, EPOCH, append, opened, progress};
-use crate::journal::sqlite::writer::Command;
+use crate::journal::queue::Command;
 use crate::journal::{AppendError, Journal as _, JournalError, SessionState};
 use crate::run::event::{Event, Recorded, RunStarted, SessionKind};
 use crate::run::ids::SessionId;

@@ -5,63 +5,17 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::journal::fault::Fault;
-use crate::journal::prepared::Prepared;
+use crate::journal::queue::{Command, Counters, Queued, Work};
 use crate::journal::{AppendError, JournalError};
 
 use super::checkpoint::Checkpoints;
-use super::claim::{self, Claim};
+use super::claim;
 use super::lock::Lock;
-
-/// Commands that may wait; over it, appends are refused.
-pub(super) const QUEUE_CAPACITY: usize = 4096;
-
-/// Bytes of events that may wait; over it, appends are refused.
-pub(super) const QUEUE_BYTES: usize = 32 * 1024 * 1024;
-
-/// Appends in one transaction, at most: those at its head wait for all of it.
-const BATCH: usize = 512;
-
-/// What the thread is asked to do.
-#[derive(Debug)]
-pub(super) enum Command {
-    /// Append events.
-    Append(Queued),
-    /// Claim partitions.
-    Claim(Claim, oneshot::Sender<Result<Vec<u32>, JournalError>>),
-    /// Raise the generation; answers the new one.
-    RaiseGeneration(oneshot::Sender<Result<u64, JournalError>>),
-    /// Remove a session.
-    Delete(String, oneshot::Sender<Result<(), JournalError>>),
-    /// Answer once everything before it is done.
-    Barrier(oneshot::Sender<()>),
-    /// Stop once everything before it is done.
-    Close(oneshot::Sender<()>),
-    /// Run a statement on the writer's connection.
-    #[cfg(test)]
-    Execute(&'static str, oneshot::Sender<()>),
-}
-
-/// An append that waits.
-#[derive(Debug)]
-pub(super) struct Queued {
-    pub(super) prepared: Prepared,
-    pub(super) reply: oneshot::Sender<Result<u64, AppendError>>,
-}
-
-/// Counters that the thread shares with its handle.
-#[derive(Debug, Default)]
-pub(super) struct Counters {
-    /// Bytes of events in the queue; 0 once every append is settled.
-    pub(super) queued_bytes: AtomicUsize,
-    /// Transactions committed, each with one sync.
-    pub(super) commits: AtomicUsize,
-}
 
 /// State of the thread.
 #[derive(Debug)]
@@ -82,34 +36,15 @@ impl Writer {
     pub(super) fn run(mut self, mut queue: mpsc::Receiver<Command>) {
         let mut closed = None;
         while let Some(command) = queue.blocking_recv() {
-            let mut next = Some(command);
-            let mut batch = Vec::new();
-            while let Some(command) = next.take() {
-                match command {
-                    Command::Append(queued) => {
-                        batch.push(queued);
-                        if batch.len() < BATCH {
-                            next = queue.try_recv().ok();
-                        }
-                        continue;
-                    }
-                    Command::Close(reply) => closed = Some(reply),
-                    other => next = Some(other),
-                }
-                break;
-            }
-            let done = self.commit(batch).and_then(|()| next.map_or(Ok(()), |it| self.other(it)));
+            let work = Work::from(command, &mut queue);
+            closed = work.closed;
+            let done = self.commit(work.appends);
+            let done = done.and_then(|()| work.other.map_or(Ok(()), |other| self.other(other)));
             if done.is_err() || closed.is_some() {
                 break;
             }
         }
-        queue.close();
-        while let Ok(command) = queue.try_recv() {
-            if let Command::Append(queued) = command {
-                self.settle(queued, Err(AppendError::Closed));
-            }
-            // The others hear it from their sender, which is dropped.
-        }
+        self.counters.refuse_all(&mut queue);
         self.checkpoints.stop();
         if let Err((_, error)) = self.connection.close() {
             tracing::warn!(%error, "journal closed with an error");
@@ -128,15 +63,9 @@ impl Writer {
         let results = self.append(&batch, &mut failed);
         let is_broken = results.iter().any(|result| result == &Err(AppendError::Closed));
         for (queued, result) in batch.into_iter().zip(results) {
-            self.settle(queued, result);
+            self.counters.settle(queued, result);
         }
         if is_broken { Err(Broken) } else { Ok(()) }
-    }
-
-    fn settle(&self, queued: Queued, result: Result<u64, AppendError>) {
-        self.counters.queued_bytes.fetch_sub(queued.prepared.size(), Ordering::Release);
-        // A caller that is gone does not want to know.
-        let _ = queued.reply.send(result);
     }
 
     /// Appends a batch in one transaction. `failed` are the sessions of which an append was
@@ -202,15 +131,16 @@ impl Writer {
             }
             results.push(result);
         }
-        if results.iter().any(Result::is_ok) {
+        let count = results.iter().filter(|result| result.is_ok()).count();
+        if count > 0 {
             transaction.commit()?;
-            self.committed();
+            self.committed(count);
         }
         Ok(results)
     }
 
-    fn committed(&mut self) {
-        self.counters.commits.fetch_add(1, Ordering::Relaxed);
+    fn committed(&mut self, appends: usize) {
+        self.counters.committed(appends);
         self.checkpoints.after_commit(&self.connection);
     }
 
@@ -219,11 +149,12 @@ impl Writer {
         match command {
             Command::Append(_) | Command::Close(_) => Ok(()),
             Command::Barrier(reply) => {
-                let _ = reply.send(());
+                // A transaction is done or it is not: nothing stays unknown.
+                let _ = reply.send(Ok(()));
                 Ok(())
             }
             Command::Claim(claim, reply) => {
-                self.answer(reply, |connection| claim.apply(connection))
+                self.answer(reply, |connection| claim::apply(&claim, connection))
             }
             Command::RaiseGeneration(reply) => self.answer(reply, claim::raise_generation),
             Command::Delete(session, reply) => {
@@ -254,7 +185,7 @@ impl Writer {
         let result: Result<T, Fault> = transact();
         let is_broken = matches!(result, Err(Fault::Write(_)));
         match &result {
-            Ok(_) => self.committed(),
+            Ok(_) => self.committed(0),
             Err(fault) => note(fault),
         }
         let _ = reply.send(result.map_err(Into::into));
@@ -266,7 +197,10 @@ fn note(fault: &Fault) {
     match fault {
         Fault::Write(error) => tracing::error!(%error, "journal stopped: its disk failed"),
         Fault::Full(error) => tracing::warn!(%error, "journal's disk is full"),
-        Fault::Damaged(error) | Fault::Busy(error) | Fault::Other(error) => {
+        Fault::Unreachable(error)
+        | Fault::Damaged(error)
+        | Fault::Busy(error)
+        | Fault::Other(error) => {
             tracing::warn!(%error, "journal refused to write");
         }
     }

@@ -3,7 +3,7 @@
 use futures_util::FutureExt as _;
 
 use super::*;
-use crate::journal::sqlite::writer::{QUEUE_BYTES, QUEUE_CAPACITY};
+use crate::journal::queue::{QUEUE_BYTES, QUEUE_CAPACITY};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn appends_of_many_sessions_share_transactions() {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::journal::Damage;
 use crate::journal::prepared::Prepared;
-use crate::journal::sqlite::writer::Queued;
+use crate::journal::queue::Queued;
 
 const SESSIONS: [&str; 4] = ["first", "second", "third", "fourth"];
 
@@ -171,7 +171,8 @@ async fn an_event_of_the_future_stops_its_session_only_and_is_no_damage() {
     }
     let prepared = Prepared::new(append("s", 2, vec![progress("from tomorrow")])).unwrap();
     let (reply, answer) = oneshot::channel();
-    let queued = Queued { prepared: prepared.of_the_future(), reply };
+    let since = tokio::time::Instant::now();
+    let queued = Queued { prepared: prepared.of_the_future(), reply, since };
     place.journal.queue.send(Command::Append(queued)).await.unwrap();
     assert_eq!(answer.await.unwrap(), Ok(2));
     assert_eq!(

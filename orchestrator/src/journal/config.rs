@@ -1,0 +1,90 @@
+//! Where the journal is: the section `[orchestrator.journal]`, and what opens either backend.
+//!
+//! Left to others: everything that a backend does. Next: `sqlite`.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::postgres::{self, PostgresJournal};
+use super::sqlite::{self, SqliteJournal};
+use super::{Inspection, Journal, JournalError};
+
+/// The journal of one machine, in the state folder.
+const FILE: &str = "journal.db";
+
+/// The section `[orchestrator.journal]`.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The database of a cluster: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`, PostgreSQL 14 or
+    /// later. A secret: it comes from the environment, or from the file that `url_file` names.
+    /// Default none: then the journal is a file in the state folder, held by one process.
+    pub url: Option<String>,
+    /// PEM file of the CAs that the database's certificate is checked against. Default none: those
+    /// that the machine trusts.
+    pub ca_file: Option<PathBuf>,
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let url = self.url.as_ref().map(|_| "********");
+        f.debug_struct("Config").field("url", &url).field("ca_file", &self.ca_file).finish()
+    }
+}
+
+impl Config {
+    fn postgres(&self) -> Option<postgres::Config> {
+        let url = self.url.as_deref().filter(|url| !url.trim().is_empty())?;
+        Some(postgres::Config { ca_file: self.ca_file.clone(), ..postgres::Config::new(url) })
+    }
+
+    /// The password in the URL, which must never be shown.
+    pub fn password(&self) -> Option<String> {
+        let parsed: tokio_postgres::Config = self.url.as_deref()?.trim().parse().ok()?;
+        Some(String::from_utf8_lossy(parsed.get_password()?).into_owned())
+    }
+}
+
+/// Opens the journal, and makes it where there is none; `state` is the folder of the one in a file.
+///
+/// # Errors
+/// As [`SqliteJournal::open`] and [`PostgresJournal::open`].
+pub async fn open(config: &Config, state: &Path) -> Result<Arc<dyn Journal>, JournalError> {
+    Ok(match config.postgres() {
+        Some(config) => Arc::new(PostgresJournal::open(config).await?),
+        None => Arc::new(SqliteJournal::open(sqlite::Config::new(state.join(FILE))).await?),
+    })
+}
+
+/// Checks the journal without changing it, even while it is in use; `None` if there is none yet.
+///
+/// # Errors
+/// As [`SqliteJournal::inspect`] and [`PostgresJournal::inspect`].
+pub async fn inspect(config: &Config, state: &Path) -> Result<Option<Inspection>, JournalError> {
+    if let Some(config) = config.postgres() {
+        return PostgresJournal::inspect(&config).await;
+    }
+    let path = state.join(FILE);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let damages = SqliteJournal::inspect(&path).await?;
+    Ok(Some(Inspection { place: path.display().to_string(), damages, warnings: Vec::new() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Config;
+
+    #[test]
+    fn a_url_is_shown_to_nobody_and_its_password_is_known() {
+        let url = Some("postgresql://cb:p%40ss@db/callboard".to_owned());
+        let config = Config { url, ca_file: None };
+        assert!(!format!("{config:?}").contains("p%40ss"));
+        assert_eq!(config.password().as_deref(), Some("p@ss"));
+        assert_eq!(Config::default().password(), None);
+    }
+}
