@@ -100,6 +100,7 @@ impl Failure {
     }
 
     /// The same with the service named.
+    #[must_use]
     pub fn named(self, service: &str) -> Self {
         let Some(what) = self.message.strip_prefix("the service ").filter(|_| self.is_of_service)
         else {
