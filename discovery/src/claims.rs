@@ -11,7 +11,7 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
-use crate::{Instance, InstanceId, LiveSet, Role, State};
+use crate::{Error, Instance, InstanceId, LiveSet, Role, State};
 
 /// How long the preferred owner of a free partition is waited for.
 const HEAD_START: Duration = Duration::from_secs(1);
@@ -68,18 +68,34 @@ impl Claims {
         Self { me, count, free_since: BTreeMap::new(), let_go: BTreeMap::new(), stopped: false }
     }
 
-    pub(crate) fn count(&self) -> u32 {
-        self.count
+    /// Begins the claims of an instance that is asked to claim `0..count`; true if it had none.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] where it claims another number already.
+    pub(crate) fn begin(
+        claims: &mut Option<Self>,
+        me: &Instance,
+        count: u32,
+    ) -> Result<bool, Error> {
+        match claims {
+            Some(claims) if claims.count != count => {
+                let reason = format!("{} are claimed already, now {count}", claims.count);
+                Err(Error::Setting { key: "partition count", reason })
+            }
+            Some(_) => Ok(false),
+            None => {
+                claims.insert(Self::new(me.id.clone(), count)).follow(me.state);
+                Ok(true)
+            }
+        }
     }
 
-    /// Claims nothing any more.
-    pub(crate) fn stop(&mut self) {
-        self.stopped = true;
-    }
-
-    /// Claims again.
-    pub(crate) fn resume(&mut self) {
-        self.stopped = false;
+    /// Claims while the instance serves, and nothing more while it drains.
+    pub(crate) fn follow(&mut self, state: State) {
+        self.stopped = match state {
+            State::Serving => false,
+            State::Draining => true,
+        };
     }
 
     /// Leaves these to others for a while.
@@ -243,10 +259,10 @@ mod tests {
     #[test]
     fn stopped_it_claims_nothing() {
         let mut claims = Claims::new("a".into(), 3);
-        claims.stop();
+        claims.follow(State::Draining);
         let plan = claims.plan(Instant::now(), &LiveSet::default(), |_| Holder::None);
         assert_eq!(plan, Plan { claim: vec![], again: None });
-        claims.resume();
+        claims.follow(State::Serving);
         let plan = claims.plan(Instant::now(), &LiveSet::default(), |_| Holder::None);
         assert_eq!(plan.claim.len(), 3);
     }

@@ -114,30 +114,15 @@ impl Registrar {
     async fn set_state(&mut self, state: State) -> Result<(), Error> {
         self.instance.state = state;
         if let Some(claims) = &mut self.claims {
-            match state {
-                State::Serving => claims.resume(),
-                State::Draining => claims.stop(),
-            }
+            claims.follow(state);
         }
         self.due = Some(Instant::now());
         write(&self.folders, &self.instance).await
     }
 
     async fn claim(&mut self, count: u32) -> Result<watch::Receiver<Held>, Error> {
-        match &self.claims {
-            Some(claims) if claims.count() != count => {
-                let reason = format!("{} are claimed already, now {count}", claims.count());
-                return Err(Error::Setting { key: "partition count", reason });
-            }
-            Some(_) => {}
-            None => {
-                let mut claims = Claims::new(self.instance.id.clone(), count);
-                if self.instance.state == State::Draining {
-                    claims.stop();
-                }
-                self.claims = Some(claims);
-                self.step().await;
-            }
+        if Claims::begin(&mut self.claims, &self.instance, count)? {
+            self.step().await;
         }
         Ok(self.held.subscribe())
     }

@@ -23,7 +23,7 @@ use super::{
     views::Views,
 };
 use crate::{
-    Error, Held, Instance, State,
+    Error, Held, Instance,
     claims::Claims,
     lease::{MAILBOX_CAPACITY, Message},
 };
@@ -146,10 +146,8 @@ impl Registrar {
             Message::SetState(state, reply) => {
                 self.instance.state = state;
                 self.presented = None;
-                match (&mut self.claims, state) {
-                    (Some(claims), State::Serving) => claims.resume(),
-                    (Some(claims), State::Draining) => claims.stop(),
-                    (None, _) => {}
+                if let Some(claims) = &mut self.claims {
+                    claims.follow(state);
                 }
                 let done = self.attend().await;
                 let _ = reply.send(done.map_err(|failure| self.client.cluster.error(failure)));
@@ -171,21 +169,9 @@ impl Registrar {
     }
 
     async fn claim(&mut self, count: u32) -> Result<watch::Receiver<Held>, Error> {
-        match &self.claims {
-            Some(claims) if claims.count() != count => {
-                let reason = format!("{} are claimed already, now {count}", claims.count());
-                return Err(Error::Setting { key: "partition count", reason });
-            }
-            Some(_) => {}
-            None => {
-                let mut claims = Claims::new(self.instance.id.clone(), count);
-                if self.instance.state == State::Draining {
-                    claims.stop();
-                }
-                self.claims = Some(claims);
-                // What could not be claimed yet is claimed later.
-                let _ = self.attend().await;
-            }
+        if Claims::begin(&mut self.claims, &self.instance, count)? {
+            // What could not be claimed yet is claimed later.
+            let _ = self.attend().await;
         }
         Ok(self.holding.subscribe())
     }
