@@ -9,6 +9,7 @@ mod assembly;
 mod body;
 mod calls;
 mod content;
+mod declared;
 mod endpoint;
 mod failure;
 mod ids;
@@ -24,8 +25,11 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-pub(super) use self::endpoint::{Endpoint, http_client};
-use self::{assembly::Assembly, body::Habits, tool_names::ToolNames, wire::Wire};
+use self::{assembly::Assembly, body::Habits, wire::Wire};
+pub(super) use self::{
+    declared::Declared,
+    endpoint::{Endpoint, http_client},
+};
 use super::{
     Model, Reply, Request,
     error::{ModelError, ModelErrorKind},
@@ -70,16 +74,16 @@ impl<'a> OpenAi<'a> {
         }
     }
 
-    /// Reads a whole reply. `names` turns names back into those of the catalog.
+    /// Reads a whole reply.
     async fn read(
         &self,
         mut response: reqwest::Response,
-        (request, names): (&Request, &ToolNames),
+        request: &Request,
         first_byte: Instant,
         glimpses: &mut Glimpses<'_>,
     ) -> Result<Reply, ModelError> {
         let mut wire = Wire::new(MAX_REPLY);
-        let mut assembly = Assembly::new(&request.tools, names, MAX_REPLY);
+        let mut assembly = Assembly::new(&request.tools, &request.tools.openai().names, MAX_REPLY);
         let mut limit = first_byte.saturating_duration_since(Instant::now());
         loop {
             let chunk = match patiently(limit, glimpses, response.chunk()).await {
@@ -142,15 +146,14 @@ impl Model for OpenAi<'_> {
         glimpses: &mut Glimpses<'_>,
     ) -> Result<Reply, ModelError> {
         self.endpoint.check_key()?;
-        let names = ToolNames::new(request.tools.iter().map(|tool| tool.name.as_str()));
         for _ in 0..=MAX_HABITS {
             let habits = self.endpoint.habits(self.model);
-            let body = body::build(request, self.model, &names, habits)
+            let body = body::build(request, self.model, habits)
                 .map_err(|error| ModelError::new(ModelErrorKind::InvalidRequest, error))?;
             let first_byte = Instant::now() + self.endpoint.first_byte;
             let response = self.send(body, first_byte, glimpses).await?;
             if response.status().is_success() {
-                return self.read(response, (request, &names), first_byte, glimpses).await;
+                return self.read(response, request, first_byte, glimpses).await;
             }
             let refusal = self.refusal(response, first_byte).await;
             if !self.endpoint.learn(self.model, refusal.habits) {

@@ -38,12 +38,12 @@ fn models(config: Config) -> Models {
 fn request() -> Request {
     Request {
         messages: vec![Message::User("Is it raining in Oslo?".into())],
-        tools: vec![ToolDeclaration {
+        tools: Arc::new(Tools::from(vec![ToolDeclaration {
             name: "weather.now".into(),
             description: "Tells the weather.".into(),
             input_schema: json!({"type": "object"}),
             examples: Vec::new(),
-        }],
+        }])),
         temperature: 0.3,
         max_output_tokens: None,
         context_tokens: 8_000,

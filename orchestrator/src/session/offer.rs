@@ -1,10 +1,16 @@
 //! Which tools one model call offers, and the digests that say what the model was shown.
 
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
 use super::registry::Shared;
 use crate::{
     call::builtin::{self, find},
+    catalog::Tool,
     digest::Digest,
-    model::{Request, ToolDeclaration},
+    model::{Request, ToolDeclaration, Tools},
     run::{
         context::{Message, estimate},
         event::Input,
@@ -12,7 +18,11 @@ use crate::{
     },
 };
 
+/// Offers that are kept; with more, all are made anew.
+const MAX_KEPT: usize = 64;
+
 /// The tools of one model call.
+#[derive(Debug, Default)]
 pub(super) struct Offer {
     /// Their names, in order.
     pub(super) names: Vec<String>,
@@ -20,46 +30,77 @@ pub(super) struct Offer {
     pub(super) digest: String,
     /// Tokens that their declarations take, as estimated.
     pub(super) tokens: u32,
-    declarations: Vec<ToolDeclaration>,
+    tools: Arc<Tools>,
 }
 
-impl Offer {
+/// Offers as they were made, by digest: sessions show the same few sets of tools over and over.
+#[derive(Debug, Default)]
+pub struct Offers {
+    made: Mutex<HashMap<String, Arc<Offer>>>,
+}
+
+impl Offers {
     /// The tools for the next call of the current run; none where none may be called.
-    pub(super) fn new(shared: &Shared, session: &Session, with_tools: bool) -> Self {
-        let mut offer =
-            Self { names: Vec::new(), digest: String::new(), tokens: 0, declarations: Vec::new() };
-        let (Some(run), Some(opened)) = (&session.current, &session.opened) else { return offer };
+    pub(super) fn next(&self, shared: &Shared, session: &Session, with_tools: bool) -> Arc<Offer> {
+        let (Some(run), Some(opened)) = (&session.current, &session.opened) else {
+            return Arc::default();
+        };
+        let Input::Text(task) = &run.input.input else { return Arc::default() };
         if !with_tools {
-            return offer;
+            return Arc::default();
         }
         let agent = &shared.config.agent;
         let used = used(run, &agent.pinned_tools);
-        let Input::Text(task) = &run.input.input else { return offer };
         let snapshot = shared.calls.catalog().snapshot();
+        self.of(&snapshot.select(&opened.team, task, &used, agent.max_tools))
+    }
+
+    fn of(&self, tools: &[Arc<Tool>]) -> Arc<Offer> {
         let mut digest = Digest::default();
-        for tool in snapshot.select(&opened.team, task, &used, agent.max_tools) {
-            let descriptor = &tool.descriptor;
-            digest.field(&descriptor.digest);
-            offer.tokens += estimate(&descriptor.name)
-                + estimate(&descriptor.description)
-                + estimate(&descriptor.input_schema.to_string());
-            offer.names.push(descriptor.name.clone());
-            offer.declarations.push(ToolDeclaration {
-                name: descriptor.name.clone(),
-                description: descriptor.description.clone(),
-                input_schema: serde_json::Value::clone(&descriptor.input_schema),
-                examples: descriptor.examples.clone(),
-            });
+        for tool in tools {
+            digest.field(&tool.descriptor.digest);
         }
-        offer.digest = digest.finish();
+        let digest = digest.finish();
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(offer) = made.get(&digest) {
+            return Arc::clone(offer);
+        }
+        if made.len() >= MAX_KEPT {
+            made.clear();
+        }
+        let offer = Arc::new(Offer::new(tools, digest.clone()));
+        made.insert(digest, Arc::clone(&offer));
         offer
+    }
+}
+
+impl Offer {
+    fn new(tools: &[Arc<Tool>], digest: String) -> Self {
+        let descriptors = || tools.iter().map(|tool| &tool.descriptor);
+        let tokens = descriptors().map(|descriptor| {
+            estimate(&descriptor.name)
+                + estimate(&descriptor.description)
+                + estimate(&descriptor.input_schema.to_string())
+        });
+        let declarations = descriptors().map(|descriptor| ToolDeclaration {
+            name: descriptor.name.clone(),
+            description: descriptor.description.clone(),
+            input_schema: serde_json::Value::clone(&descriptor.input_schema),
+            examples: descriptor.examples.clone(),
+        });
+        Self {
+            names: descriptors().map(|descriptor| descriptor.name.clone()).collect(),
+            digest,
+            tokens: tokens.sum(),
+            tools: Arc::new(Tools::from(declarations.collect::<Vec<_>>())),
+        }
     }
 
     /// The request that shows these tools.
     pub(super) fn request(&self, messages: Vec<Message>, shared: &Shared) -> Request {
         Request {
             messages,
-            tools: self.declarations.clone(),
+            tools: Arc::clone(&self.tools),
             temperature: shared.models.temperature(),
             max_output_tokens: None,
             context_tokens: shared.config.agent.context_tokens,

@@ -4,17 +4,10 @@ use std::borrow::Cow;
 
 use http::StatusCode;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 
-use super::{
-    super::{Request, schema},
-    ids::Ids,
-    tool_names::ToolNames,
-};
+use super::{super::Request, ids::Ids, tool_names::ToolNames};
 use crate::run::context::{AssistantCall, Message};
-
-/// Examples of a tool that are put behind its description.
-const EXAMPLES: usize = 2;
 
 /// What the requests to one model must do without, or do otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,8 +57,8 @@ impl Habits {
 struct Body<'a> {
     model: &'a str,
     messages: Vec<Sent<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a RawValue>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<Value>,
@@ -103,34 +96,9 @@ struct Function<'a> {
     arguments: Cow<'a, str>,
 }
 
-#[derive(Serialize)]
-struct Tool<'a> {
-    r#type: &'static str,
-    function: Declared<'a>,
-}
-
-#[derive(Serialize)]
-struct Declared<'a> {
-    name: String,
-    description: Cow<'a, str>,
-    parameters: Value,
-}
-
 /// The JSON text of a request to `model`.
-pub(super) fn build(
-    request: &Request,
-    model: &str,
-    names: &ToolNames,
-    habits: Habits,
-) -> Result<Vec<u8>, String> {
-    let tools = request.tools.iter().map(|tool| Tool {
-        r#type: "function",
-        function: Declared {
-            name: names.wire(&tool.name),
-            description: description(&tool.description, &tool.examples),
-            parameters: schema::parameters(&tool.input_schema),
-        },
-    });
+pub(super) fn build(request: &Request, model: &str, habits: Habits) -> Result<Vec<u8>, String> {
+    let declared = request.tools.openai();
     let (max_tokens, max_completion_tokens) = if habits.wants_completion_tokens {
         (None, request.max_output_tokens)
     } else {
@@ -138,8 +106,8 @@ pub(super) fn build(
     };
     let body = Body {
         model,
-        messages: messages(&request.messages, names, habits.sends_reasoning),
-        tools: tools.collect(),
+        messages: messages(&request.messages, &declared.names, habits.sends_reasoning),
+        tools: declared.tools.as_deref(),
         stream: true,
         stream_options: (!habits.refuses_stream_options).then(|| json!({"include_usage": true})),
         temperature: (!habits.refuses_temperature).then_some(request.temperature),
@@ -213,20 +181,6 @@ fn sent_call<'a>(call: &'a AssistantCall, names: &ToolNames, ids: &mut Ids) -> C
 fn is_object(text: &str) -> bool {
     text.trim_start().starts_with('{')
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
-}
-
-fn description<'a>(text: &'a str, examples: &[(String, String)]) -> Cow<'a, str> {
-    if examples.is_empty() {
-        return Cow::Borrowed(text);
-    }
-    let mut described = text.trim_end().to_owned();
-    for (request, arguments) in examples.iter().take(EXAMPLES) {
-        described.push_str("\nExample: \"");
-        described.push_str(request);
-        described.push_str("\" → ");
-        described.push_str(arguments);
-    }
-    Cow::Owned(described)
 }
 
 #[cfg(test)]

@@ -1,18 +1,23 @@
 //! What providers get to see.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
-use super::{super::super::ToolDeclaration, *};
+use super::{
+    super::super::{ToolDeclaration, Tools},
+    *,
+};
 
 fn request(messages: Vec<Message>) -> Request {
     Request {
         messages,
-        tools: vec![ToolDeclaration {
+        tools: Arc::new(Tools::from(vec![ToolDeclaration {
             name: "files.read".into(),
             description: "Reads a file.\n".into(),
             input_schema: json!({"type": "object"}),
             examples: vec![("What does a.md say?".into(), "{\"path\":\"a.md\"}".into())],
-        }],
+        }])),
         temperature: 0.3,
         max_output_tokens: Some(100),
         context_tokens: 8_000,
@@ -20,8 +25,7 @@ fn request(messages: Vec<Message>) -> Request {
 }
 
 fn sent(request: &Request, habits: Habits) -> Value {
-    let names = ToolNames::new(request.tools.iter().map(|tool| tool.name.as_str()));
-    serde_json::from_slice(&build(request, "m", &names, habits).unwrap()).unwrap()
+    serde_json::from_slice(&build(request, "m", habits).unwrap()).unwrap()
 }
 
 fn assistant(text: &str, reasoning: &str, calls: &[(&str, &str)]) -> Message {
@@ -84,7 +88,7 @@ fn a_step_is_one_assistant_message_and_one_result_per_call() {
 
 #[test]
 fn what_a_provider_refuses_is_left_out() {
-    let request = Request { tools: Vec::new(), ..request(vec![assistant("a", "why", &[])]) };
+    let request = Request { tools: Arc::default(), ..request(vec![assistant("a", "why", &[])]) };
     let habits = Habits {
         refuses_temperature: true,
         refuses_stream_options: true,
