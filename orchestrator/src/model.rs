@@ -15,10 +15,11 @@ mod openai;
 mod retry;
 mod schema;
 mod sse;
+mod tools;
 
 use std::{
     fmt,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use async_trait::async_trait;
@@ -28,6 +29,7 @@ use tokio::{
 };
 use tracing::warn;
 
+pub use self::tools::Tools;
 use self::{
     auto::Auto,
     config::Config,
@@ -59,7 +61,7 @@ pub struct Request {
     /// The conversation, oldest first.
     pub messages: Vec<Message>,
     /// The tools that may be called.
-    pub tools: Vec<ToolDeclaration>,
+    pub tools: Arc<Tools>,
     /// Sampling temperature.
     pub temperature: f64,
     /// Most tokens that the reply may have; `None` leaves it to the provider.

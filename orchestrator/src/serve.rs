@@ -27,7 +27,7 @@ use crate::{
     journal::{self, Journal, JournalError},
     model::{self, Models},
     partitions::{self, Partitions},
-    session::{Sessions, Shared},
+    session::{Offers, Sessions, Shared},
     status::Status,
 };
 
@@ -125,6 +125,7 @@ async fn share(
         journal: Arc::clone(journal),
         calls: Arc::new(calls),
         models: Arc::new(models),
+        offers: Offers::default(),
         discovery: Arc::clone(&node.discovery),
         status: Arc::new(Status::new()),
         incarnation: Uuid::new_v4().to_string(),

@@ -16,6 +16,7 @@ mod offer;
 mod outcome;
 mod registry;
 mod report;
+mod running;
 mod watchers;
 
 pub(crate) use self::{clock::wall_ms, watchers::RunTracker};
@@ -24,6 +25,7 @@ pub use self::{
     handle::SessionHandle,
     log::load_up_to,
     message::{Attached, Decision, Start, Watch},
+    offer::Offers,
     registry::{Ownership, Sessions, Shared},
     watchers::{Glimpse, Noted, Notice},
 };

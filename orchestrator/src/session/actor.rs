@@ -1,24 +1,20 @@
 //! The actor: a thin shell around the fold. It hands events to the log, folds them in, and keeps
 //! running what [`Session::next`] asks for. It never awaits anything but its own select.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use tokio::{
-    sync::mpsc,
-    task::{AbortHandle, JoinSet},
-    time::Instant,
-};
+use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tracing::{Span, debug, error, info};
 
 use super::{
     clock::{WorkClock, wall_ms},
-    effects::Done,
     error::SessionError,
     log::{Log, load},
     message::Message,
     registry::{Ownership, Sessions, Shared},
     report::Report,
+    running::Running,
     watchers::Watchers,
 };
 use crate::{
@@ -60,8 +56,7 @@ pub(super) struct SessionActor {
     pub(super) clock: WorkClock,
     /// Span of the current run.
     pub(super) span: Option<Span>,
-    pub(super) running: HashMap<Key, AbortHandle>,
-    pub(super) effects: JoinSet<(Key, Done)>,
+    pub(super) running: Running,
     pub(super) reports: mpsc::Sender<Report>,
     reported: mpsc::Receiver<Report>,
     /// Bytes of the reply glimpsed so far.
@@ -91,8 +86,7 @@ impl SessionActor {
             watchers: Watchers::default(),
             clock: WorkClock::at(0),
             span: None,
-            running: HashMap::new(),
-            effects: JoinSet::new(),
+            running: Running::default(),
             reports,
             reported,
             glimpsed: 0,
@@ -123,14 +117,15 @@ impl SessionActor {
             let may_retire = self.may_retire();
             let idle_after =
                 if self.session.opened.is_some() { idle_after } else { Duration::ZERO };
-            let leaves_at = self.leaves_at;
+            let (leaves_at, hand_over_at) = (self.leaves_at, self.log.hand_over_at());
             tokio::select! {
                 biased;
                 () = stop.cancelled(), if leaves_at.is_none() => self.begin_to_leave(),
                 () = until(leaves_at) => self.exit = Some(Exit::Stopped),
                 appended = self.log.appended() => self.appended(appended),
+                () = until(hand_over_at) => self.log.hand_over(),
                 Some(report) = self.reported.recv() => self.report(report),
-                Some(done) = self.effects.join_next() => self.done(done),
+                (key, done) = self.running.next() => self.done(&key, done),
                 message = inbox.recv(), if leaves_at.is_none() => match message {
                     Some(message) => self.handle(message),
                     None => self.exit = Some(Exit::Stopped),
@@ -211,15 +206,9 @@ impl SessionActor {
 
     fn reconcile(&mut self, wanted: Vec<Effect>) {
         let keyed: Vec<_> = wanted.into_iter().filter_map(|e| Some((e.key()?, e))).collect();
-        self.running.retain(|key, task| {
-            let is_wanted = keyed.iter().any(|(wanted, _)| wanted == key);
-            if !is_wanted {
-                task.abort();
-            }
-            is_wanted
-        });
+        self.running.keep(|key| keyed.iter().any(|(wanted, _)| wanted == key));
         for (key, effect) in keyed {
-            if self.leaves_at.is_none() && !self.running.contains_key(&key) {
+            if self.leaves_at.is_none() && !self.running.contains(&key) {
                 self.start(key, effect);
             }
         }
@@ -270,7 +259,7 @@ impl SessionActor {
             run.as_str(),
             &waiting.trace_context,
         );
-        info!(parent: &span, session = %self.id, run = %run, agent = agent.name, "run starts");
+        debug!(parent: &span, session = %self.id, run = %run, agent = agent.name, "run starts");
         self.trace_context = callboard_telemetry::propagate::traceparent_of(&span);
         self.span = Some(span);
         self.clock.reset();
@@ -340,9 +329,12 @@ impl SessionActor {
 
     /// Ends what runs, keeps what can be kept, and waits for both.
     async fn leave(mut self) -> Exit {
-        self.effects.shutdown().await;
+        self.running.clear();
         if self.session.current.is_some() {
             self.shared.status.run_leaves();
+        }
+        if matches!(self.exit, Some(Exit::Stopped)) {
+            self.log.hand_over();
         }
         while matches!(self.exit, Some(Exit::Stopped)) && !self.log.is_settled() {
             let appended = self.log.appended().await;

@@ -1,5 +1,5 @@
-//! Performs what the fold asks for: each effect is a task of the actor's own, dropped with it or
-//! once it is no longer wanted. What a task brings back becomes events in `outcome`.
+//! Performs what the fold asks for: each effect is a future of the actor's own (`running`). What it
+//! brings back becomes events in `outcome`.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -8,12 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 
-use super::{
-    actor::SessionActor,
-    clock::wall_ms,
-    offer::{Offer, prompt_digest},
-    report::Report,
-};
+use super::{actor::SessionActor, clock::wall_ms, offer::prompt_digest, report::Report};
 use crate::{
     call::{Abandoned, CallContext, Progress, Record, Recorder, Runnable},
     model::{Delta, Reply, error::ModelError},
@@ -79,9 +74,7 @@ impl SessionActor {
 
     fn spawn(&mut self, key: Key, work: impl Future<Output = Done> + Send + 'static) {
         let span = self.span.clone().unwrap_or_else(Span::none);
-        let of = key.clone();
-        let task = self.effects.spawn(async move { (of, work.await) }.instrument(span));
-        self.running.insert(key, task);
+        self.running.start(key, span, work);
     }
 
     /// While our ownership is unconfirmed, or the last append failed, what starts waits for an
@@ -93,7 +86,7 @@ impl SessionActor {
 
     fn call_model(&mut self, key: Key, request: u32, with_tools: bool) {
         let Some(run) = &self.session.current else { return };
-        let offer = Offer::new(&self.shared, &self.session, with_tools);
+        let offer = self.shared.offers.next(&self.shared, &self.session, with_tools);
         let messages = context::build(&self.session, offer.tokens);
         let most = usize::try_from(run.started.limits.max_calls).unwrap_or(usize::MAX);
         let most = most.saturating_add(1).max(MIN_CALLS_KEPT);
@@ -104,8 +97,8 @@ impl SessionActor {
             run: run.clone(),
             request,
             model: names.first().cloned().unwrap_or_default(),
-            offered: offer.names,
-            offered_digest: offer.digest,
+            offered: offer.names.clone(),
+            offered_digest: offer.digest.clone(),
             prompt_digest: prompt_digest(&asked.messages),
         }));
         let gate = self.gate();

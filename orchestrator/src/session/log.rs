@@ -1,5 +1,8 @@
 //! An actor's hand on the journal: appends in order, never awaited, and the watermark of what is
-//! durable, which releases what waits for it.
+//! durable, which releases what waits for it. What nobody waits for is held back for a moment, so
+//! that steps share appends.
+
+mod held;
 
 use std::{
     collections::VecDeque,
@@ -12,6 +15,7 @@ use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::Fu
 use tokio::{sync::oneshot, time::Instant};
 use uuid::Uuid;
 
+use self::held::Held;
 use super::{
     error::SessionError,
     registry::Ownership,
@@ -66,8 +70,8 @@ pub(super) struct Log {
     session: SessionId,
     ownership: Ownership,
     tracker: RunTracker,
-    /// Events of this turn, not yet handed over.
-    turn: Vec<Recorded>,
+    /// Events not yet handed over.
+    held: Held,
     /// Events that nobody may be told of yet.
     pending: VecDeque<Noted>,
     appends: FuturesOrdered<BoxFuture<'static, Result<u64, AppendError>>>,
@@ -89,7 +93,7 @@ impl Log {
             session,
             ownership,
             tracker: RunTracker::at(current.unwrap_or_default()),
-            turn: Vec::new(),
+            held: Held::default(),
             pending: VecDeque::new(),
             appends: FuturesOrdered::new(),
             durable: folded.last_seq,
@@ -103,11 +107,11 @@ impl Log {
         self.durable
     }
 
-    /// Notes an event for the append of this turn.
+    /// Notes an event for the next append.
     pub(super) fn push(&mut self, recorded: Recorded) {
         let run = self.tracker.run_of(&recorded.event);
         self.pending.push_back(Noted { recorded: Arc::new(recorded.clone()), run });
-        self.turn.push(recorded);
+        self.held.push(recorded);
     }
 
     /// Calls `release` once the event with this number is durable, or [`Log::give_up`] was called.
@@ -136,13 +140,36 @@ impl Log {
         durable
     }
 
-    /// Hands the events of this turn over, with the state that the session has after them.
+    /// Hands events over, with the state that the session has after them: at once if somebody waits
+    /// for one of them or the state has changed, else a little later together with what follows.
     pub(super) fn flush(&mut self, state: SessionState, wake_at_ms: Option<i64>) {
-        if self.turn.is_empty() && self.state == (state, wake_at_ms) {
+        let is_unchanged = self.state == (state, wake_at_ms);
+        if self.held.is_empty() && is_unchanged {
+            return;
+        }
+        let waited_for = self.waiting.back().map(|(seq, _)| *seq);
+        if is_unchanged && self.held.may_wait(waited_for) {
             return;
         }
         self.state = (state, wake_at_ms);
-        let events = std::mem::take(&mut self.turn);
+        self.append();
+    }
+
+    /// When events will have waited long enough; `None` if none wait.
+    pub(super) fn hand_over_at(&self) -> Option<Instant> {
+        self.held.due()
+    }
+
+    /// Hands over what is held, if anything is.
+    pub(super) fn hand_over(&mut self) {
+        if !self.held.is_empty() {
+            self.append();
+        }
+    }
+
+    fn append(&mut self) {
+        let (state, wake_at_ms) = self.state;
+        let events = self.held.take();
         let count = events.len();
         let expected_seq = events.first().map_or(self.tail() + 1, |first| first.seq);
         let answer = self.journal.submit(Append {
@@ -169,7 +196,7 @@ impl Log {
 
     /// True if everything is durable.
     pub(super) fn is_settled(&self) -> bool {
-        self.turn.is_empty() && self.appends.is_empty()
+        self.held.is_empty() && self.appends.is_empty()
     }
 
     /// The next append that was answered; pending for ever if none is under way.

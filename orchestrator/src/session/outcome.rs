@@ -1,12 +1,12 @@
 //! What running effects report and bring back, as events.
 
-use tokio::task::JoinError;
 use tracing::{debug, error};
 
 use super::{
     actor::{Exit, SessionActor},
     effects::Done,
     report::Report,
+    running::Panicked,
     watchers::Glimpse,
 };
 use crate::{
@@ -44,17 +44,13 @@ impl SessionActor {
         }
     }
 
-    pub(super) fn done(&mut self, done: Result<(Key, Done), JoinError>) {
-        let (key, done) = match done {
-            Ok(done) => done,
-            Err(error) => return self.broken(&error),
+    pub(super) fn done(&mut self, key: &Key, done: Result<Done, Panicked>) {
+        let Ok(done) = done else {
+            error!(session = %self.id, ?key, "an effect panicked");
+            return self.internal(key);
         };
-        if self.running.remove(&key).is_none() {
-            // It ended just when it was no longer wanted.
-            return;
-        }
         match done {
-            Done::Events(events) if events.is_empty() => self.internal(&key),
+            Done::Events(events) if events.is_empty() => self.internal(key),
             Done::Events(events) => {
                 for event in events {
                     self.record_outcome(event);
@@ -94,21 +90,6 @@ impl SessionActor {
             other => other,
         };
         self.record(event);
-    }
-
-    /// An effect panicked, or was ended because it was no longer wanted.
-    fn broken(&mut self, joined: &JoinError) {
-        if joined.is_cancelled() {
-            return;
-        }
-        let of_task = |(key, task): (&Key, &tokio::task::AbortHandle)| {
-            (task.id() == joined.id()).then(|| key.clone())
-        };
-        error!(session = %self.id, error = %joined, "an effect panicked");
-        if let Some(key) = self.running.iter().find_map(of_task) {
-            self.running.remove(&key);
-            self.internal(&key);
-        }
     }
 
     /// Ends what cannot go on because of a fault of ours.

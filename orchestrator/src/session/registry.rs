@@ -17,6 +17,7 @@ use super::{
     error::{Refusal, SessionError},
     handle::SessionHandle,
     message::Message,
+    offer::Offers,
 };
 use crate::{
     call::CallPath,
@@ -43,6 +44,8 @@ pub struct Shared {
     pub calls: Arc<CallPath>,
     /// The models.
     pub models: Arc<Models>,
+    /// Sets of tools that were shown to models.
+    pub offers: Offers,
     /// Whether our ownership is confirmed.
     pub discovery: Arc<dyn Discovery>,
     /// What we own.
@@ -130,7 +133,7 @@ impl Sessions {
         let registry = Arc::clone(self);
         let id = id.clone();
         self.tasks.spawn(async move {
-            let exit = actor.run(inbox, stop).await;
+            let exit = Box::pin(actor.run(inbox, stop)).await;
             registry.stopped(&id, exit).await;
         });
         Ok(handle)
