@@ -17,9 +17,16 @@ mod serve;
 
 use std::process::ExitCode;
 
+use mimalloc::MiMalloc;
+
 use crate::args::{Args, Command};
 use crate::commands::here::Here;
 use crate::exit::Exit;
+
+/// A session allocates and frees many small things on whatever thread its task runs: the platform's
+/// own allocator took a sixth of the orchestrator's time for that.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     // The shell service starts its own program again as the launcher of a command: nothing of ours
