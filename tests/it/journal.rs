@@ -4,9 +4,11 @@
 mod append;
 mod crowd;
 mod damage;
+mod disk;
 mod fencing;
 mod open;
 mod place;
+mod server;
 
 use callboard_orchestrator::{
     journal::{Append, Epoch, SessionState},

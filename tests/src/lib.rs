@@ -14,19 +14,23 @@
 )]
 
 mod binary;
+mod disk;
 mod etcd;
 mod model;
 mod otlp;
 mod postgres;
 mod processes;
+mod proxy;
 mod wait;
 
 pub use self::{
     binary::{Callboard, Finished, Stack, http_client},
+    disk::SmallDisk,
     etcd::Etcd,
     model::{ModelServer, Reply},
     otlp::{Collector, Span},
     postgres::{PASSWORD, PASSWORD_IN_URL, Postgres, Stop},
     processes::{alive, processes_of},
+    proxy::Proxy,
     wait::{eventually, within},
 };

@@ -50,9 +50,9 @@ pub struct Postgres {
 
 /// Who runs the server.
 #[derive(Clone, Debug)]
-struct Unprivileged {
+pub(crate) struct Unprivileged {
     /// User and group, where we must become somebody else.
-    ids: Option<(u32, u32)>,
+    pub(crate) ids: Option<(u32, u32)>,
 }
 
 impl Postgres {
@@ -111,6 +111,19 @@ impl Postgres {
 
     /// Starts it again after [`Postgres::stop`], and waits until it answers.
     pub async fn start_again(&self) {
+        self.run(&[]).await;
+    }
+
+    /// Starts it again as a standby that is promoted: with a history of its own from here on.
+    pub async fn start_promoted(&self) {
+        fs::write(self.data().join("recovery.signal"), "").unwrap();
+        if let Some((user, group)) = self.user.ids {
+            chown(self.data().join("recovery.signal"), Some(user), Some(group)).unwrap();
+        }
+        self.run(&["restore_command=false"]).await;
+    }
+
+    async fn run(&self, settings: &[&str]) {
         let server = self.folder.path().join("server");
         let log = fs::File::options()
             .create(true)
@@ -123,6 +136,7 @@ impl Postgres {
         for setting in ["listen_addresses=127.0.0.1", "shared_buffers=16MB", &sockets]
             .into_iter()
             .chain(self.options.iter().map(String::as_str))
+            .chain(settings.iter().copied())
         {
             postgres.args(["-c", setting]);
         }
@@ -223,7 +237,7 @@ impl Drop for Postgres {
 }
 
 impl Unprivileged {
-    fn find() -> Self {
+    pub(crate) fn find() -> Self {
         if !rustix::process::geteuid().is_root() {
             return Self { ids: None };
         }

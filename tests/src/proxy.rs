@@ -1,0 +1,97 @@
+//! A TCP proxy in front of a server of the loopback interface, which can lose answers and cut
+//! connections.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{
+        TcpListener, TcpStream,
+        tcp::{OwnedReadHalf, OwnedWriteHalf},
+    },
+    task::{AbortHandle, JoinHandle},
+};
+
+/// A proxy; ends when dropped.
+#[derive(Debug)]
+pub struct Proxy {
+    port: u16,
+    state: Arc<State>,
+    accepting: JoinHandle<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    loses_answers: AtomicBool,
+    open: Mutex<Vec<AbortHandle>>,
+}
+
+impl Proxy {
+    /// A proxy to the server on `port`.
+    pub async fn start(port: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let own = listener.local_addr().unwrap().port();
+        let state = Arc::new(State::default());
+        let accepting = tokio::spawn(accept(listener, port, Arc::clone(&state)));
+        Self { port: own, state, accepting }
+    }
+
+    /// The port that it listens on.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// What the server says from now on is lost, or passed on again.
+    pub fn lose_answers(&self, loses: bool) {
+        self.state.loses_answers.store(loses, Ordering::SeqCst);
+    }
+
+    /// Ends all connections.
+    pub fn cut(&self) {
+        let mut open = self.state.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.drain(..).for_each(|connection| connection.abort());
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.accepting.abort();
+        self.cut();
+    }
+}
+
+async fn accept(listener: TcpListener, port: u16, state: Arc<State>) {
+    while let Ok((client, _)) = listener.accept().await {
+        let relayed = tokio::spawn(relay(client, port, Arc::clone(&state)));
+        let mut open = state.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.push(relayed.abort_handle());
+    }
+}
+
+async fn relay(client: TcpStream, port: u16, state: Arc<State>) {
+    let Ok(server) = TcpStream::connect(("127.0.0.1", port)).await else { return };
+    let (from_client, to_client) = client.into_split();
+    let (from_server, to_server) = server.into_split();
+    tokio::select! {
+        () = copy(from_client, to_server, None) => {}
+        () = copy(from_server, to_client, Some(&state.loses_answers)) => {}
+    }
+}
+
+async fn copy(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, loses: Option<&AtomicBool>) {
+    let mut buffer = vec![0; 16 * 1024];
+    while let Ok(count) = from.read(&mut buffer).await {
+        if count == 0 {
+            return;
+        }
+        if loses.is_some_and(|loses| loses.load(Ordering::SeqCst)) {
+            continue;
+        }
+        if to.write_all(&buffer[..count]).await.is_err() {
+            return;
+        }
+    }
+}
