@@ -83,9 +83,11 @@ pub mod reason {
     pub const NOT_ADMITTED: &str = "NOT_ADMITTED";
     /// The sender's epoch is lower than one that was seen: another owner has taken over.
     pub const STALE_OWNER: &str = "STALE_OWNER";
-    /// An attach named a call that this incarnation never started; nothing was started.
+    /// An attach named a call that was never started here, or that provably changed nothing before
+    /// its process died; nothing was started.
     pub const UNKNOWN_CALL: &str = "UNKNOWN_CALL";
-    /// The call was started and ended, and its outcome is no longer held.
+    /// The call was started, and how it ended is not known here: its process died in the middle, or
+    /// its outcome is no longer held.
     pub const OUTCOME_GONE: &str = "OUTCOME_GONE";
     /// The service does not offer the tool.
     pub const UNKNOWN_TOOL: &str = "UNKNOWN_TOOL";

@@ -440,7 +440,12 @@ async fn a_rollback_is_done_by_a_tool_that_can() {
     let rig = rig().await;
     let rollback = async |tool: &str, token: &str, dry_run| {
         let call = Some(rig.served.call(tool, &json!({})));
-        let request = wire::RollbackRequest { call, undo_token: token.to_owned(), dry_run };
+        let request = wire::RollbackRequest {
+            call,
+            undo_token: token.to_owned(),
+            dry_run,
+            ..Default::default()
+        };
         let response = rig.served.client().rollback(request).await;
         response.map(|response| response.into_inner().result.unwrap())
     };
@@ -460,8 +465,11 @@ async fn a_rollback_is_done_by_a_tool_that_can() {
 async fn a_lost_caller_does_not_leave_half_a_rollback() {
     let rig = rig().await;
     let call = rig.served.call("change", &json!({}));
-    let request =
-        wire::RollbackRequest { call: Some(call), undo_token: "wait".to_owned(), dry_run: false };
+    let request = wire::RollbackRequest {
+        call: Some(call),
+        undo_token: "wait".to_owned(),
+        ..Default::default()
+    };
     let mut client = rig.served.client();
     let limit = Duration::from_millis(200);
     assert!(tokio::time::timeout(limit, client.rollback(request.clone())).await.is_err());
