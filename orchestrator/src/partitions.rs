@@ -72,6 +72,7 @@ pub async fn hold(
 ) -> Result<(), callboard_discovery::Error> {
     let partitions = sessions.shared().partitions.clone();
     let mut held = discovery.claim(registration, partitions.count).await?;
+    let mut replaced = sessions.shared().journal.replaced();
     let mut tick = tokio::time::interval(WAKE_EVERY);
     loop {
         while let Err(error) = take(&sessions, &held).await {
@@ -88,6 +89,12 @@ pub async fn hold(
                     Ok(()) => break,
                     Err(_) => return Ok(()),
                 },
+                Ok(()) = replaced.changed() => {
+                    warn!("the journal is another one than before: all is claimed anew");
+                    partitions.set(BTreeMap::new());
+                    sessions.stop_lost();
+                    break;
+                }
                 _ = tick.tick() => wake_due(&sessions).await,
             }
         }

@@ -9,6 +9,7 @@ mod fencing;
 mod open;
 mod place;
 mod server;
+mod whole;
 
 use callboard_orchestrator::{
     journal::{Append, Epoch, SessionState},

@@ -165,7 +165,9 @@ impl Postgres {
             Stop::Fast => Signal::INT,
             Stop::Immediate => Signal::QUIT,
         };
-        self.signal(signal);
+        if self.is_running() {
+            self.signal(signal);
+        }
         let mut child = self.running().take().unwrap();
         eventually("the server ends", || child.try_wait().unwrap().is_some()).await;
     }
@@ -173,6 +175,11 @@ impl Postgres {
     /// Sends a signal to the server's first process.
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_raw(self.pid()).unwrap(), signal).unwrap();
+    }
+
+    /// False once it has ended.
+    pub fn is_running(&self) -> bool {
+        self.data().join("postmaster.pid").exists()
     }
 
     /// The server's first process.

@@ -77,7 +77,7 @@ async fn all(here: &Here) -> Vec<Finding> {
         Ok(place) => {
             findings.extend(checks::state(&place));
             findings.push(checks::holder(&place).await);
-            findings.extend(checks::journal(&place).await);
+            findings.extend(checks::journal(here, &place).await);
         }
         Err(error) => findings.push(Finding {
             check: "state folder",

@@ -3,8 +3,7 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use callboard_orchestrator::journal::Damage;
-use callboard_orchestrator::journal::sqlite::SqliteJournal;
+use callboard_orchestrator::journal::{self, Damage};
 use callboard_orchestrator::model::{self, Models};
 
 use super::{Finding, Level};
@@ -162,18 +161,27 @@ pub(super) async fn holder(place: &Place) -> Finding {
 }
 
 /// Whether the journal is whole: each damaged session is named with its first event that cannot be
-/// trusted.
-pub(super) async fn journal(place: &Place) -> Vec<Finding> {
-    const CHECK: &str = "journal";
-    let path = place.state.join("journal.db");
-    if !path.exists() {
-        return vec![fine(CHECK, "none yet: it begins with the first session")];
+/// trusted. A configuration that cannot be read is another check's finding.
+pub(super) async fn journal(here: &Here, place: &Place) -> Vec<Finding> {
+    match here.load() {
+        Ok(loaded) => journal_at(&loaded.settings.orchestrator.journal, &place.state).await,
+        Err(_) => Vec::new(),
     }
-    match SqliteJournal::inspect(&path).await {
-        Ok(damage) if damage.is_empty() => {
-            vec![fine(CHECK, format!("{} is whole", path.display()))]
+}
+
+async fn journal_at(config: &journal::config::Config, state: &Path) -> Vec<Finding> {
+    const CHECK: &str = "journal";
+    match journal::config::inspect(config, state).await {
+        Ok(None) => vec![fine(CHECK, "none yet: it begins with the first session")],
+        Ok(Some(found)) => {
+            let damages = found.damages.iter().map(|damage| problem(CHECK, sentence(damage)));
+            let warnings = found.warnings.iter().map(|text| warning(CHECK, text.clone()));
+            let mut findings: Vec<Finding> = damages.chain(warnings).collect();
+            if found.damages.is_empty() {
+                findings.insert(0, fine(CHECK, format!("{} is whole", found.place)));
+            }
+            findings
         }
-        Ok(damage) => damage.iter().map(|damage| problem(CHECK, sentence(damage))).collect(),
         Err(error) => vec![problem(CHECK, error.to_string())],
     }
 }
@@ -239,8 +247,9 @@ mod tests {
     #[tokio::test]
     async fn a_journal_that_is_none_is_a_problem() {
         let (folder, place) = place();
-        assert_eq!(journal(&place).await[0].level, Level::Fine, "none yet");
+        let embedded = journal::config::Config::default();
+        assert_eq!(journal_at(&embedded, &place.state).await[0].level, Level::Fine, "none yet");
         std::fs::write(folder.path().join("journal.db"), "no database").unwrap();
-        assert_eq!(journal(&place).await[0].level, Level::Problem);
+        assert_eq!(journal_at(&embedded, &place.state).await[0].level, Level::Problem);
     }
 }
