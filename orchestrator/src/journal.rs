@@ -29,6 +29,10 @@ use uuid::Uuid;
 use crate::run::event::{Recorded, SessionKind};
 use crate::run::ids::SessionId;
 
+/// Version of what the payloads of events mean that this program writes, and the highest that it
+/// reads.
+pub const PAYLOAD_SCHEMA: u32 = convert::SCHEMA;
+
 /// Fencing number of a partition's owner; ordered by generation, then revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch {

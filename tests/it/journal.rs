@@ -6,6 +6,7 @@ mod crowd;
 mod damage;
 mod disk;
 mod fencing;
+mod fixture;
 mod open;
 mod place;
 mod server;

@@ -202,6 +202,21 @@ impl Postgres {
         format!("postgresql://callboard:{PASSWORD_IN_URL}@127.0.0.1:{}/{database}", self.port)
     }
 
+    /// The journal in a database as statements that make it again.
+    pub fn dump(&self, url: &str) -> String {
+        let dumped = Command::new(program("pg_dump"))
+            .args(["--schema=callboard", "--no-owner", "--inserts", url])
+            .output()
+            .unwrap();
+        assert!(dumped.status.success(), "{dumped:?}");
+        // Lines that only `psql` understands.
+        let text = String::from_utf8(dumped.stdout).unwrap();
+        text.lines()
+            .filter(|line| !line.starts_with('\\'))
+            .map(|line| format!("{line}\n"))
+            .collect()
+    }
+
     /// The port that it listens on.
     pub fn port(&self) -> u16 {
         self.port

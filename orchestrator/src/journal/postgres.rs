@@ -43,6 +43,9 @@ use super::queue::{Claim, Command, Queue};
 use super::row::Settings;
 use super::{Append, AppendError, Damage, Epoch, Inspection, Journal, JournalError, SessionRow};
 
+/// Number of the tables' schema that this program makes, and the highest that it opens.
+pub const SCHEMA: u32 = schema::SCHEMA;
+
 /// How often a server that does not answer is tried while the journal is opened.
 const OPEN_EVERY: Duration = Duration::from_millis(250);
 

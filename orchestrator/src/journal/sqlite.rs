@@ -35,6 +35,9 @@ use self::writer::Writer;
 use super::queue::{Claim, Command, Queue};
 use super::{Append, AppendError, Damage, Epoch, Journal, JournalError, SessionRow};
 
+/// Number of the tables' schema that this program makes, and the highest that it opens.
+pub const SCHEMA: u32 = schema::SCHEMA;
+
 /// How often a lock that another process holds is tried.
 const LOCK_EVERY: Duration = Duration::from_millis(20);
 

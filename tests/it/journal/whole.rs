@@ -38,7 +38,8 @@ async fn the_main_job_runs_on_postgresql_and_its_password_is_nowhere() {
     assert!(!said.contains(PASSWORD) && !said.contains(PASSWORD_IN_URL), "{said}");
 }
 
-fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+/// All files below a folder.
+pub(super) fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let kind = entry.file_type().unwrap();
@@ -56,13 +57,13 @@ async fn a_run_waits_for_a_server_that_went_away_and_goes_on() {
     let postgres = Arc::new(Postgres::start(&[]).await);
     let url = postgres.database().await;
     let stopped = Arc::clone(&postgres);
-    let model = ModelServer::start(move |n, _| match n {
-        0 => Reply::call("calculate", &json!({"expression": "6 * 7"})),
-        _ => {
-            // In the middle of the run, before the answer can be written.
-            stopped.signal(Signal::INT);
-            Reply::text("It is 42.")
+    let model = ModelServer::start(move |n, _| {
+        if n == 0 {
+            return Reply::call("calculate", &json!({"expression": "6 * 7"}));
         }
+        // In the middle of the run, before the answer can be written.
+        stopped.signal(Signal::INT);
+        Reply::text("It is 42.")
     })
     .await;
     let callboard = Callboard::new()
