@@ -48,6 +48,11 @@ pub(super) fn choose<'a>(
     best.map(|(_, choice)| choice)
 }
 
+/// Whether a tool says that it runs commands.
+pub(super) fn runs_commands(tool: &ToolDeclaration) -> bool {
+    described(Skill::Run, tool) >= ENOUGH
+}
+
 /// How well a description fits a skill.
 fn described(skill: Skill, tool: &ToolDeclaration) -> i32 {
     let Some(profile) = PROFILES.iter().find(|profile| profile.skill == skill) else { return 0 };

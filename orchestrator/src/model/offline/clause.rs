@@ -6,7 +6,7 @@ use super::{
     goals::{FileRef, Files, Order, Part, Pick},
     numerals, pattern, phrases as p,
     places::Places,
-    quotes::Masked,
+    quotes::{self, Masked},
     sums,
     tokens::{self, Token},
     words::has_any,
@@ -74,6 +74,17 @@ impl<'a> Clause<'a> {
     pub(super) fn is_folder(&self, token: &Token) -> bool {
         let folder = self.places.folder.as_ref().and_then(|folder| self.tokens.get(folder.at?));
         folder.is_some_and(|folder| folder.start == token.start)
+    }
+
+    /// The command whose output is spoken of.
+    pub(super) fn output_of(&self) -> Option<String> {
+        let code = self.tokens.iter().find_map(|token| {
+            let mark = self.text[token.start..].chars().next()?;
+            self.masked.quote(mark).filter(|quote| quote.kind == quotes::Kind::Code)
+        })?;
+        let is_output =
+            self.says("output of, result of running, the result of, 的输出, 的运行结果, 的结果");
+        (is_output && code.inner.contains(char::is_alphabetic)).then(|| code.inner.clone())
     }
 
     /// A second folder beside the one that it names: `in a and b`.

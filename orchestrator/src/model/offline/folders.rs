@@ -1,7 +1,7 @@
 //! Which word of a clause is a folder.
 
 use super::{
-    places,
+    numerals, places,
     tokens::{Kind, Token},
     words::{each, has_any},
 };
@@ -22,7 +22,7 @@ const SHALLOW: &str = "in, inside, from, of, into, at, ls";
 const ARTICLES: &str =
     "the, a, an, my, our, whole, entire, complete, folder, directory, dir, named, called";
 /// Words that stand behind a preposition and are no folder.
-const NO_FOLDERS: &str = "everywhere, anywhere, we, i, they, it, its, them, this, that, these, those, there, here, which, what, total, all, \
+const NO_FOLDERS: &str = "contain, contains, have, has, hold, holds, include, includes, everywhere, anywhere, we, i, they, it, its, them, this, that, these, those, there, here, which, what, total, all, \
     order, detail, english, chinese, bytes, lines, line, files, file, size, each, every, any, time, text, \
     words, characters, me, you, markdown, section, sections, headings, contents, content, one, most, more, \
     is, are, does, do, name, names, number, and, or, then, use, largest, smallest, newest, oldest, biggest, \
@@ -156,7 +156,14 @@ fn rank(tokens: &[Token], at: usize) -> Option<u8> {
 fn cannot_be(tokens: &[Token], at: usize, is_called: bool) -> bool {
     let token = &tokens[at];
     // `ls -la docs`, `9 / 2`
-    if token.kind == Kind::Han || token.text.starts_with('-') || token.text == "/" {
+    // A Chinese name in an English sentence: `in 资料`.
+    let is_han = token.kind == Kind::Han
+        && !at.checked_sub(1).is_some_and(|at| {
+            let before = &tokens[at];
+            before.kind == Kind::Word
+                && [DEEP, SHALLOW, ARTICLES, "does, do"].iter().any(|list| before.is_any(list))
+        });
+    if is_han || token.text.starts_with('-') || token.text == "/" {
         return true;
     }
     // `in 2024` at the end may be a folder, `in 3 words` is none.
@@ -169,7 +176,13 @@ fn cannot_be(tokens: &[Token], at: usize, is_called: bool) -> bool {
 }
 
 fn is_number(token: &Token) -> bool {
-    token.text != "." && token.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+    // `from twelve thousand`
+    let is_numeral = token.kind == Kind::Word
+        && token.text.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-')
+        && numerals::plain(&token.text).starts_with(|one: char| one.is_ascii_digit() || one == '(');
+    is_numeral
+        || (token.text != "."
+            && token.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
 }
 
 /// Whether a word stands behind one of these, articles and options left out.

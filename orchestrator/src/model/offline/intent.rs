@@ -5,6 +5,7 @@
 //! in `phrases.rs`, what a search is for in `queries.rs`, contents and commands in `orders.rs`,
 //! numbers that are to be combined in `quantity.rs`.
 
+mod named;
 mod shared;
 
 use super::{
@@ -99,6 +100,9 @@ fn one_by_one(clauses: &[String], masked: &Masked) -> Understood {
         let better = of_clause(&Clause::new(&longer, masked));
         if better.is_empty() || better == goals[known..] {
             unclear.push(clause.clone());
+        } else if has_any(clause, p::COUNT) && !has_any(&last, p::COUNT) {
+            // `what is in it, and how many are there`: both.
+            goals.extend(better);
         } else {
             goals.splice(known.., better);
             last = longer;
@@ -151,6 +155,9 @@ fn of_clause(clause: &Clause<'_>) -> Vec<Goal> {
 /// Something to write, after what has to be found out for it.
 fn written(order: orders::Order, clause: &Clause<'_>) -> Vec<Goal> {
     let orders::Order { path, content, words } = order;
+    if let Some(command) = clause.output_of() {
+        return vec![Goal::Run(command), Goal::Write { path, content: Content::Last }];
+    }
     let words = words.unwrap_or_else(|| clause.bare.clone());
     let is_plain = matches!(content, Content::Text(_));
     let content_words = Clause::new(&words, clause.masked);
@@ -344,21 +351,12 @@ fn about_files(clause: &Clause<'_>) -> Option<Goal> {
         && !clause.says(p::READ)
         && !clause.says("show, what is in, what's in, what's inside, inside");
     if let Some(path) = clause.places.file().filter(|_| asks_for_a_file) {
-        return Some(Goal::Find(by_path(path, clause)));
+        return Some(Goal::Find(named::by_path(path, clause)));
     }
     if has_pattern && clause.places.file().is_none() && !clause.says(p::READ) {
         return Some(Goal::Find(clause.files()));
     }
     None
-}
-
-/// A file by its path, as a pattern in its folder.
-fn by_path(path: &str, clause: &Clause<'_>) -> Files {
-    let (folder, name) = match path.rsplit_once('/') {
-        Some((folder, name)) => (Some(folder.to_owned()), name),
-        None => (clause.files().folder, path),
-    };
-    Files { pattern: Some(name.to_owned()), folder, ..Files::default() }
 }
 
 fn show(clause: &Clause<'_>) -> Option<Goal> {

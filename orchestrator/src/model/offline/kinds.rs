@@ -56,7 +56,8 @@ pub(super) fn pattern(tokens: &[Token], at: usize) -> Option<String> {
 
 /// Whether a word says that files are meant.
 pub(super) fn is_file_word(token: &Token) -> bool {
-    let begins = |word: &str| token.text.starts_with(word);
+    // `文件夹` is no `文件`.
+    let begins = |word: &str| token.text.starts_with(word) && !token.text.starts_with("文件夹");
     token.is_any(FILE_WORDS) || (token.kind == Kind::Han && each(FILE_WORDS).any(begins))
 }
 

@@ -6,8 +6,9 @@
 mod tables;
 
 use self::tables::{
-    BEFORE_NOUNS, CONDITIONS, EXCEPTIONS, FOREIGN, FORMS, LIMITS, LINE_LIMITS, MORE_OPERATIONS,
-    NO_COMMAND, NO_CONDITIONS, NO_EXCEPTIONS, NO_OPERATIONS, NOUNS, OPERATIONS, SORT_KEYS,
+    BEFORE_NOUNS, CONDITIONS, EXCEPTIONS, FOREIGN, FORMS, LIMITS, LINE_LIMITS, MENTIONS,
+    MORE_OPERATIONS, NO_COMMAND, NO_CONDITIONS, NO_EXCEPTIONS, NO_OPERATIONS, NOUNS, OPERATIONS,
+    SORT_KEYS,
 };
 use super::{
     clause::Clause,
@@ -99,14 +100,7 @@ fn exception(bare: &str) -> Option<String> {
 
 /// What narrows down files or lines, or makes an order depend on something.
 fn limit(bare: &str, used: &str, (masked, goals): (&Masked, &[Goal])) -> Option<String> {
-    let commands = goals.iter().filter_map(|goal| match goal {
-        Goal::Run(command) => Some(command.as_str()),
-        _ => None,
-    });
-    let mut unsure = commands.filter_map(|text| Some(around(text, find_any(text, NO_COMMAND)?)));
-    if let Some(words) =
-        unsure.next().filter(|words| !masked.quotes.iter().any(|quote| quote.inner.contains(words)))
-    {
+    if let Some(words) = goals.iter().find_map(|goal| taken_in(goal, masked)) {
         return Some(words);
     }
     if goals.iter().any(|goal| matches!(goal, Goal::Calculate(_))) {
@@ -128,9 +122,23 @@ fn limit(bare: &str, used: &str, (masked, goals): (&Masked, &[Goal])) -> Option<
         .filter(|_| !is_combined)
         .or_else(|| find_any(bare, LINE_LIMITS).filter(|_| counts_lines))
         .or_else(|| find_any(bare, p::NAME_HOLDS).filter(|_| lists))
+        .or_else(|| find_any(bare, MENTIONS).filter(|_| used.contains("Find(")))
         .map(|found| around(bare, found))
         .or_else(|| sort_key(bare))
         .or_else(|| adjective(bare))
+}
+
+/// A condition that was taken for a part of a command or of a content.
+fn taken_in(goal: &Goal, masked: &Masked) -> Option<String> {
+    let (text, is_anywhere) = match goal {
+        Goal::Run(command) => (command, true),
+        Goal::Write { content: Content::Text(text), .. } => (text, false),
+        _ => return None,
+    };
+    let found = find_any(text, NO_COMMAND).filter(|(start, _)| is_anywhere || *start == 0)?;
+    let words = around(text, found);
+    let is_quoted = masked.quotes.iter().any(|quote| quote.inner.contains(&words));
+    (!is_quoted).then_some(words)
 }
 
 /// An order that no tool knows: `sorted by owner`.
@@ -257,7 +265,8 @@ fn several(goal: &Goal, masked: &Masked) -> Option<String> {
     let is_search = matches!(goal, Goal::Search(_) | Goal::Tell(_));
     let mut queries = said_by(goal).into_iter().filter(|_| is_search);
     let is_list = |query: &&str| joins.iter().any(|join| query.contains(join));
-    queries.find(|query| is_list(query) && !is_quoted(query)).map(str::to_owned)
+    let is_none = |query: &&str| query.starts_with("no ") || query.starts_with("neither ");
+    queries.find(|query| (is_list(query) || is_none(query)) && !is_quoted(query)).map(str::to_owned)
 }
 
 /// A text as it stands between the quotation marks of `{:?}`.

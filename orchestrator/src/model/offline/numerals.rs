@@ -2,6 +2,8 @@
 //!
 //! Nothing is worked out: `1.2 million` becomes `(1.2*1000000)`, and a tool may multiply.
 
+mod english;
+
 use super::{pattern, words};
 
 /// Magnitudes behind a number.
@@ -21,11 +23,6 @@ const SCALES: &[(&str, &str)] = &[
     ("百", "100"),
 ];
 
-/// Numerals from 0 on.
-const ONES: &str = "zero, one, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve, thirteen, \
-    fourteen, fifteen, sixteen, seventeen, eighteen, nineteen";
-/// Tens from 20 on.
-const TENS: &str = "twenty, thirty, forty, fifty, sixty, seventy, eighty, ninety";
 /// Chinese digits from 0 on.
 const HAN_ONES: &str = "零一二三四五六七八九";
 
@@ -51,7 +48,7 @@ pub(super) fn plain(text: &str) -> String {
     let text = without_money(text);
     let text = without_groups(&text).replace("圆周率", "pi").replace('π', "pi");
     let text = han(&text);
-    let text = english(&text);
+    let text = english::plain(&text);
     tenths(&scaled(&text))
 }
 
@@ -239,67 +236,6 @@ fn han_number(numeral: &[char]) -> String {
     format!("({})", terms.join("+"))
 }
 
-/// English numerals: `three hundred and five` becomes `(3*100+5)`.
-fn english(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
-    let mut is_inside_a_word = false;
-    while let Some(first) = rest.chars().next() {
-        if !is_inside_a_word && let Some((number, length)) = english_number(rest) {
-            kept.push_str(&number);
-            rest = &rest[length..];
-            is_inside_a_word = false;
-            continue;
-        }
-        is_inside_a_word = first.is_ascii_alphanumeric();
-        kept.push(first);
-        rest = &rest[first.len_utf8()..];
-    }
-    kept
-}
-
-fn english_digits(word: &str) -> Option<String> {
-    let ones = words::each(ONES).position(|known| known == word).map(|digit| digit.to_string());
-    let tens = || words::each(TENS).zip(2..).find(|(known, _)| *known == word);
-    ones.or_else(|| tens().map(|(_, digit)| format!("{digit}0")))
-}
-
-/// The numeral that a text begins with, and its length.
-fn english_number(text: &str) -> Option<(String, usize)> {
-    let mut expression = String::new();
-    let mut end = 0;
-    let mut at = 0;
-    loop {
-        let rest = &text[at..];
-        let word = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
-        let found = rest[..word].to_ascii_lowercase();
-        if let Some(digits) = english_digits(&found) {
-            if !expression.is_empty() {
-                expression.push('+');
-            }
-            expression.push_str(&digits);
-        } else if found == "hundred" && !expression.is_empty() {
-            expression = match expression.rsplit_once('+') {
-                Some((before, last)) => format!("{before}+{last}*100"),
-                None => format!("{expression}*100"),
-            };
-        } else if !(found == "and" && expression.ends_with("*100")) {
-            break;
-        }
-        at += word;
-        if found != "and" {
-            end = at;
-        }
-        let gap = text[at..].bytes().take_while(|byte| matches!(byte, b' ' | b'-')).count();
-        at += gap;
-    }
-    if expression.is_empty() {
-        return None;
-    }
-    let is_plain = expression.bytes().all(|byte| byte.is_ascii_digit());
-    Some((if is_plain { expression } else { format!("({expression})") }, end))
-}
-
 /// `1.2 million` and `120万` become products.
 fn scaled(text: &str) -> String {
     let mut kept = text.to_owned();
@@ -369,6 +305,8 @@ mod tests {
             ("twenty-five times four", "(20+5) times 4"),
             ("three hundred and five", "(3*100+5)"),
             ("two thousand", "(2*1000)"),
+            ("twelve thousand and one", "(12*1000+1)"),
+            ("two hundred thousand six hundred and five", "((2*100)*1000+6*100+5)"),
             ("三百二十加十五", "(3*100+2*10)加(1*10+5)"),
             ("一万二千", "(1*10000+(2*1000))"),
             ("帮我算一下十二乘三", "帮我算一下(1*10+2)乘3"),

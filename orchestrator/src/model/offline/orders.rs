@@ -124,6 +124,11 @@ fn said(clause: &Clause<'_>, part: &str) -> Option<Content> {
     {
         part = rest;
     }
+    // A point behind the name of a file is no content.
+    let is_sign = |one: char| one.is_ascii_punctuation() || "。！？".contains(one);
+    if !part.is_empty() && part.chars().all(is_sign) && part.chars().count() == 1 {
+        return None;
+    }
     if part.is_empty() || words::each(p::RESULT).any(|word| part.eq_ignore_ascii_case(word)) {
         return Some(Content::Last).filter(|_| !part.is_empty());
     }

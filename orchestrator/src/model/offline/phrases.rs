@@ -125,8 +125,7 @@ pub(super) const AFTER_RUN: &str = "the following shell command, the following c
     command, the program, the script, 一下命令, 以下命令, 下面的命令, 这条命令, 这个命令, \
     命令行, shell 命令, shell命令, 命令, 一下";
 /// Words that begin no command.
-pub(super) const NO_COMMANDS: &str =
-    "the, a, an, this, that, it, them, some, my, all, for, through, out, over";
+pub(super) const NO_COMMANDS: &str = "nothing, everything, something, anything, both, the, a, an, this, that, it, them, some, my, all, for, through, out, over";
 
 pub(super) const INTRODUCE: &str = "who are you, what are you, what can you do, what do you do, help, your name, \
     how do you work, are you an ai, which model are you, \

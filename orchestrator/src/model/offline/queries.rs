@@ -138,7 +138,8 @@ fn cleaned(text: &str) -> &str {
             one.is_whitespace() || "\"',.?!:;，。？！：；、".contains(one)
         });
         let first = text.split_whitespace().next().unwrap_or("");
-        if is_one_of(first, EDGES) {
+        let is_option = first.len() == 2 && first.starts_with('-');
+        if is_option || is_one_of(first, EDGES) {
             text = &text[first.len()..];
             continue;
         }

@@ -24,7 +24,7 @@ const PAIRS: &[(&str, &str)] = &[
 ];
 
 /// Words before a colon behind which a command stands.
-const COMMANDS: &str = "run, execute, command, run this, execute this, run the following, execute the following, \
+const COMMANDS: &str = "run, execute, command, run this, execute this, for me, run the following, execute the following, \
     in the shell, in the terminal, 运行, 执行, 命令, 运行命令, 执行命令, 运行这个, 执行这个, 运行下面这个, 运行如下, 执行如下";
 /// Words before a colon behind which the content of a file stands.
 const CONTENTS: &str = "into it, in it, to it, contain exactly, exactly, 写上, 写着, content, contents, text, following, 内容, 内容为, 内容是, 内容如下, 文字, 写入, 如下";

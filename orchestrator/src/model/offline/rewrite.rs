@@ -47,6 +47,8 @@ const VALUES: &[(&str, &str)] = &[
     ),
     ("{a} (of|out of) {b} (as|in) [a] (percent|percentage|%)", "({a}/{b}*100)"),
     ("(percent|percentage|%) is {a} (of|out of) {b}", "({a}/{b}*100)"),
+    ("{a} less than {b}", "({b} - {a})"),
+    ("{a} more than {b}", "({b} + {a})"),
     // English: fractions.
     ("{a} and a half", "({a}+0.5)"),
     ("{a} and a quarter", "({a}+0.25)"),

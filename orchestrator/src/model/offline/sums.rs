@@ -67,6 +67,12 @@ pub(super) fn find(text: &str) -> Vec<Sum> {
     };
     let found: Vec<String> =
         expressions(&rewritten).into_iter().filter(|found| !is_number(found)).collect();
+    // `80 - 15%` in a sentence is fifteen percent of eighty less.
+    if let [only] = found.as_slice()
+        && let Some(expression) = changed(only)
+    {
+        return vec![plain(expression)];
+    }
     if !found.is_empty() {
         return found.into_iter().map(|expression| Sum { topic, ..plain(expression) }).collect();
     }
@@ -108,6 +114,16 @@ fn without_exponents(text: &str) -> String {
         rest = &after[signs + digits..];
     }
     kept + rest
+}
+
+/// A number with a percentage added or taken off, and nothing else.
+fn changed(expression: &str) -> Option<String> {
+    let rows = [("{b} + {p}%", "({b}*(1+{p}/100))"), ("{b} - {p}%", "({b}*(1-{p}/100))")];
+    rows.iter().find_map(|(row, template)| {
+        let caught = pattern::find(row, expression)?;
+        let is_all = caught.start == 0 && caught.end == expression.len();
+        is_all.then(|| caught.fill(template))
+    })
 }
 
 /// The only number of a text.
@@ -242,6 +258,8 @@ mod tests {
         check("What's 1.5e3 * 4?", &["(1.5*10^(3)) * 4"]);
         check("the 2e of x1e3", &[]);
         check("I have 3 million users", &[]);
+        check("80 - 15%", &["(80*(1-15/100))"]);
+        check("80 - 15% * 20", &["80 - 15% * 20"]);
         check("2 million + 1", &["(2*1000000) + 1"]);
         check("Round 3.14159 to 2 decimal places", &["round(3.14159, 2)"]);
         check("What is pi times 2?", &["pi * 2"]);

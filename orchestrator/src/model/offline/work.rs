@@ -188,7 +188,9 @@ impl<'a> Work<'a> {
         let found = example::find(self.question, self.tools);
         // What goes beyond an example is no request like it.
         let is_like = !matches!(why, Why::LeftOut(_)) && !leftovers::is_limited(self.question);
-        let Some((tool, arguments)) = found.filter(|_| is_like) else {
+        // A command is run where one is plainly given, not where a sentence is like that.
+        let is_harmless = |tool: &ToolDeclaration| !choose::runs_commands(tool);
+        let Some((tool, arguments)) = found.filter(|(tool, _)| is_like && is_harmless(tool)) else {
             return Err(Stop::GiveUp(why));
         };
         let wanted = self.wanted(&tool.name, serde_json::Value::Object(arguments).to_string());

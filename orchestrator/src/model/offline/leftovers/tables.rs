@@ -18,7 +18,8 @@ pub(super) const LIMITS: &str = "larger than, bigger than, smaller than, longer 
     this year, last year, since, hidden, duplicate*, unique, distinct, case-insensitive, \
     case insensitive, whole word, 大于, 小于, 超过, 多于, 少于, 至少, 至多, 以内, 今天, 昨天, 本周, 上周, 这周, 本月, 上个月, \
     今年, 去年, 隐藏, 重复, 大小写, 空行, 空白行, 奇数, 偶数, 注释行, 或者, 或, \
-    or, twice, browser, editor, 浏览器, 编辑器";
+    or, twice, backwards, backward, reversed, in reverse, sort the lines, sort lines, until the, up to the, after the, \
+    before the, 倒序, 逆序, browser, editor, 浏览器, 编辑器";
 /// Operations by their words, and signs of which an expression has one where it does them.
 pub(super) const OPERATIONS: &[(&str, &str)] = &[
     ("multiply, multiplied, multiplying, 乘以, 乘上, 相乘", "*"),
@@ -74,6 +75,9 @@ pub(super) const NO_CONDITIONS: &str = "if possible, if you can, if any, see if,
 /// Narrow lines down.
 pub(super) const LINE_LIMITS: &str = "start with, starts with, starting with, begin with, begins with, beginning with, end with, ends with, \
     ending with, that are, which are, that have, which have, 开头, 结尾";
+/// Speak of the text of files, where files are found by their names.
+pub(super) const MENTIONS: &str =
+    "mention, mentions, mentioning, mentioned, talk about, talks about, 提到, 提及";
 /// Nouns before which a word narrows down what is meant.
 pub(super) const NOUNS: &str = "lines, files, line, file, headings, sections, folders, documents";
 /// Words before such a noun that narrow nothing down, or that are known.
