@@ -1,7 +1,9 @@
 //! A model without latency: as many calls as a session has, then a text. Streams where asked to.
 
-use axum::{Json, Router, response::IntoResponse as _, response::Response, routing::post};
-use serde_json::{Value, json};
+use axum::{
+    Json, Router, body::Bytes, response::IntoResponse as _, response::Response, routing::post,
+};
+use serde_json::json;
 
 use crate::CALLS;
 
@@ -12,8 +14,10 @@ pub async fn serve() {
     axum::serve(listener, app).await.unwrap();
 }
 
-async fn answer(Json(body): Json<Value>) -> Response {
-    let made = body["messages"].as_array().unwrap().iter().filter(|m| m["role"] == "tool").count();
+/// Reads no more of a request than it must: what is measured is who asks, not this.
+async fn answer(body: Bytes) -> Response {
+    let body = std::str::from_utf8(&body).unwrap();
+    let made = body.matches(r#""role":"tool""#).count();
     let message = if made < CALLS {
         let function =
             json!({"name": "calculate", "arguments": format!("{{\"expression\":\"{made}+1\"}}")});
@@ -25,7 +29,7 @@ async fn answer(Json(body): Json<Value>) -> Response {
         json!({"role": "assistant", "content": "done"})
     };
     let finish = if made < CALLS { "tool_calls" } else { "stop" };
-    if body["stream"] != true {
+    if !body.contains(r#""stream":true"#) {
         return Json(
             json!({"choices": [{"index": 0, "message": message, "finish_reason": finish}]}),
         )
