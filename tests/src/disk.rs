@@ -83,15 +83,14 @@ impl SmallDisk {
 
     /// Leaves no byte free.
     pub fn fill(&self) {
+        use std::io::Write as _;
+        let mut ballast =
+            fs::File::options().create(true).append(true).open(self.ballast()).unwrap();
         let mut size = 1 << 16;
-        let mut written = 0;
         while size > 0 {
-            if fs::write(self.ballast(), vec![1; written + size]).is_ok() {
-                written += size;
-            } else {
+            // As much as there is room for is written, down to the last byte.
+            if ballast.write(&vec![1; size]).is_err() {
                 size /= 2;
-                // A write that failed half way is put right.
-                fs::write(self.ballast(), vec![1; written]).unwrap();
             }
         }
     }

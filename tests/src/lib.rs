@@ -21,6 +21,7 @@ mod otlp;
 mod postgres;
 mod processes;
 mod proxy;
+mod strace;
 mod wait;
 
 pub use self::{
@@ -32,5 +33,6 @@ pub use self::{
     postgres::{PASSWORD, PASSWORD_IN_URL, Postgres, Stop},
     processes::{alive, processes_of},
     proxy::Proxy,
+    strace::slow_syncs,
     wait::{eventually, within},
 };

@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
-use crate::{etcd::free_port, wait::eventually};
+use crate::{etcd::free_port, strace::slow_syncs, wait::eventually};
 
 /// The password of both roles.
 pub const PASSWORD: &str = "p@ss:word/é";
@@ -44,6 +44,7 @@ pub struct Postgres {
     port: u16,
     user: Unprivileged,
     options: Vec<String>,
+    sync_delay: Duration,
     running: Mutex<Option<Child>>,
     databases: AtomicU32,
 }
@@ -65,6 +66,15 @@ impl Postgres {
     /// Starts an empty server with further settings, such as `max_connections=10`, and waits until
     /// it answers.
     pub async fn start(settings: &[&str]) -> Self {
+        Self::start_as(settings, Duration::ZERO).await
+    }
+
+    /// Starts an empty server whose syncs take `delay` longer.
+    pub async fn start_with_slow_syncs(delay: Duration) -> Self {
+        Self::start_as(&[], delay).await
+    }
+
+    async fn start_as(settings: &[&str], sync_delay: Duration) -> Self {
         let folder = TempDir::new().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let user = Unprivileged::find();
@@ -72,6 +82,7 @@ impl Postgres {
             port: free_port(),
             user,
             options: settings.iter().map(|setting| (*setting).to_owned()).collect(),
+            sync_delay,
             running: Mutex::default(),
             databases: AtomicU32::default(),
             folder,
@@ -130,8 +141,14 @@ impl Postgres {
             .append(true)
             .open(self.folder.path().join("log"))
             .unwrap();
-        let mut postgres = self.user.command(&program("postgres"));
-        postgres.arg("-D").arg(self.data()).arg("-p").arg(self.port.to_string());
+        let slowed = slow_syncs(&program("postgres"), self.sync_delay);
+        let mut postgres = self.user.command(Path::new(slowed.get_program()));
+        postgres
+            .args(slowed.get_args())
+            .arg("-D")
+            .arg(self.data())
+            .arg("-p")
+            .arg(self.port.to_string());
         let sockets = format!("unix_socket_directories={}", server.display());
         for setting in ["listen_addresses=127.0.0.1", "shared_buffers=16MB", &sockets]
             .into_iter()
@@ -211,10 +228,8 @@ impl Postgres {
         assert!(dumped.status.success(), "{dumped:?}");
         // Lines that only `psql` understands.
         let text = String::from_utf8(dumped.stdout).unwrap();
-        text.lines()
-            .filter(|line| !line.starts_with('\\'))
-            .map(|line| format!("{line}\n"))
-            .collect()
+        let ours = text.split_inclusive('\n').filter(|line| !line.starts_with('\\'));
+        ours.collect()
     }
 
     /// The port that it listens on.

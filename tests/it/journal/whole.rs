@@ -1,9 +1,16 @@
 //! The whole program with its journal in PostgreSQL.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use callboard_tests::{
-    Callboard, ModelServer, PASSWORD, PASSWORD_IN_URL, Postgres, Reply, Stop, processes_of, within,
+    Callboard, ModelServer, PASSWORD, PASSWORD_IN_URL, Postgres, Reply, SmallDisk, Stop,
+    processes_of, within,
 };
 use rustix::process::Signal;
 use serde_json::json;
@@ -101,5 +108,53 @@ async fn wrong_credentials_end_the_start_with_a_way_out() {
         assert!(said.contains("`orchestrator.journal.url`"), "{said}");
         assert!(!said.contains("wr0ng-s3cret"), "{said}");
     }
+    callboard.nothing_is_left().await;
+}
+
+#[tokio::test]
+async fn a_run_waits_for_space_says_why_and_goes_on() {
+    let name = "journal::whole::a_run_waits_for_space_says_why_and_goes_on";
+    let Some(disk) = SmallDisk::inside(32 * 1024, name).await else { return };
+    let disk = Arc::new(disk);
+    let (filled, is_full) = (Arc::clone(&disk), AtomicBool::new(false));
+    let model = ModelServer::start(move |_, body| {
+        let last = body["messages"].as_array().unwrap().last().unwrap();
+        if last["content"] == "What is 1 + 1?" {
+            return Reply::text("It is 2.");
+        }
+        if last["role"] == "user" {
+            return Reply::call("calculate", &json!({"expression": "6 * 7"}));
+        }
+        if !is_full.swap(true, Ordering::SeqCst) {
+            filled.fill();
+        }
+        Reply::text("It is 42.")
+    })
+    .await;
+    let callboard = Callboard::new()
+        .env("XDG_STATE_HOME", disk.path().to_str().unwrap())
+        .env("OPENAI_API_KEY", "sk-test-key-0123456789")
+        .env("OPENAI_BASE_URL", &model.base_url());
+    let stack = callboard.up(&[]).await;
+    let mut ask =
+        callboard.command(&["ask", "--model", "openai:x", "What is 6 * 7?"]).spawn().unwrap();
+    within(Duration::from_mins(1), "the disk is full", || {
+        (model.requests().len() == 2).then_some(())
+    })
+    .await;
+    let other = callboard.run(&["ask", "What is 1 + 1?"]).await;
+    assert_ne!(other.code, 0, "{other:?}");
+    assert!(other.stderr.contains("disk is full"), "{other:?}");
+    assert!(ask.try_wait().unwrap().is_none(), "it waits");
+    let listed = callboard.run(&["sessions", "list"]).await.expect(0);
+    assert!(listed.stdout.contains("What is 6 * 7?"), "{listed:?}");
+    disk.empty();
+    let output = tokio::time::timeout(Duration::from_mins(1), ask.wait_with_output()).await;
+    let output = output.expect("it ends").unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "It is 42.");
+    let again = callboard.run(&["ask", "What is 1 + 1?"]).await.expect(0);
+    assert_eq!(again.stdout.trim(), "It is 2.");
+    assert_eq!(stack.stop().await, 0);
     callboard.nothing_is_left().await;
 }
