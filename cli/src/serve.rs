@@ -1,9 +1,11 @@
 //! `callboard serve ROLE`: one role as a process, for a stack's supervisor or a deployment of its own.
 //!
-//! [`lifeline`] is how a supervised role ends with its supervisor; `gateway`, `orchestrator` and
-//! `tools` wire one kind of role each, `stack` all of them. Next: `serve/lifeline.rs`.
+//! [`lifeline`] is how a supervised role ends with its supervisor, `resident` keeps it small;
+//! `gateway`, `orchestrator` and `tools` wire one kind of role each, `stack` all of them. Next:
+//! `serve/lifeline.rs`.
 
 mod lifeline;
+mod resident;
 mod gateway;
 mod orchestrator;
 mod tools;
@@ -126,7 +128,9 @@ async fn serve_role(
         is_supervised,
         shutdown,
     };
+    let small = tokio::spawn(resident::let_go_of_start());
     let (served, telemetry) = role.serve().await;
+    small.abort();
     telemetry.shutdown().await;
     signals.abort();
     served
