@@ -35,6 +35,7 @@ need_postgres() { # the server and initdb, which Debian keeps out of the path
 need etcd etcd-server
 need_postgres
 need strace strace
+need openssl openssl
 need python3 python3
 need setsid util-linux
 need script bsdutils

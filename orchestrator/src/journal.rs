@@ -2,9 +2,9 @@
 //!
 //! [`Journal`] is what the session actors know of it; they hand events over in order and never
 //! wait. Who may append is decided here, by the epoch that a partition was last claimed with. What
-//! the events mean is left to `run`. What every backend stores alike is in the files beside this one,
-//! from `prepared` on. Then: [`sqlite`], the journal of one machine, and [`postgres`], that of a
-//! cluster.
+//! the events mean is left to `run`. What every backend stores alike is in the files beside this
+//! one, from `prepared` on. Then: [`sqlite`], the journal of one machine, and [`postgres`], that of
+//! a cluster.
 
 mod prepared;
 mod queue;
@@ -225,7 +225,8 @@ pub trait Journal: Send + Sync + 'static {
     /// same owner. To be done before anything else in a partition.
     ///
     /// # Errors
-    /// `Closed`, `Full` and `Backend`; then no partition was claimed, or the claim can be repeated.
+    /// `Closed`, `Full`, `Unreachable` and `Backend`; then no partition was claimed, or the claim
+    /// can be repeated.
     async fn claim(
         &self,
         partitions: &[(u32, Epoch)],
@@ -235,13 +236,13 @@ pub trait Journal: Send + Sync + 'static {
     /// The deployment's generation, for epochs.
     ///
     /// # Errors
-    /// `Closed` and `Backend`.
+    /// `Closed`, `Unreachable` and `Backend`.
     async fn generation(&self) -> Result<u64, JournalError>;
 
     /// Number of partitions that sessions are spread over; fixed when the journal was made.
     ///
     /// # Errors
-    /// `Closed` and `Backend`.
+    /// `Closed`, `Unreachable` and `Backend`.
     async fn partitions(&self) -> Result<u32, JournalError>;
 
     /// Counts how often the journal came back as another one than it was claimed in, such as a
@@ -260,7 +261,7 @@ pub trait Journal: Send + Sync + 'static {
     /// so that a session that is folded anew misses nothing.
     ///
     /// # Errors
-    /// `Damaged` and `Unknown` concern this session only; `Closed` and `Backend`.
+    /// `Damaged` and `Unknown` concern this session only; `Closed`, `Unreachable` and `Backend`.
     async fn read(
         &self,
         session: &SessionId,
@@ -271,39 +272,39 @@ pub trait Journal: Send + Sync + 'static {
     /// One session.
     ///
     /// # Errors
-    /// `Damaged` concerns this session only; `Closed` and `Backend`.
+    /// `Damaged` concerns this session only; `Closed`, `Unreachable` and `Backend`.
     async fn session(&self, session: &SessionId) -> Result<Option<SessionRow>, JournalError>;
 
     /// At most `limit` sessions of a team, the last opened first. Damaged ones are left out.
     ///
     /// # Errors
-    /// `Closed` and `Backend`.
+    /// `Closed`, `Unreachable` and `Backend`.
     async fn sessions(&self, team: &str, limit: usize) -> Result<Vec<SessionRow>, JournalError>;
 
     /// The sessions of these partitions that have work to do. Damaged ones are left out.
     ///
     /// # Errors
-    /// `Closed` and `Backend`.
+    /// `Closed`, `Unreachable` and `Backend`.
     async fn unfinished(&self, partitions: &[u32]) -> Result<Vec<SessionRow>, JournalError>;
 
     /// The sessions of these partitions whose time to be woken has come: `wake_at_ms <= now_ms`.
     /// Damaged ones are left out.
     ///
     /// # Errors
-    /// `Closed` and `Backend`.
+    /// `Closed`, `Unreachable` and `Backend`.
     async fn due(&self, partitions: &[u32], now_ms: i64) -> Result<Vec<SessionRow>, JournalError>;
 
     /// Removes a session and its events for good; an unknown one is no error. The caller sees to it
     /// that no actor works on it.
     ///
     /// # Errors
-    /// `Closed`, `Full` and `Backend`.
+    /// `Closed`, `Full`, `Unreachable` and `Backend`.
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError>;
 
     /// Checks everything, for `doctor`; what is wrong, in the order found.
     ///
     /// # Errors
-    /// `Closed` and `Backend`.
+    /// `Closed`, `Unreachable` and `Backend`.
     async fn verify(&self) -> Result<Vec<Damage>, JournalError>;
 
     /// Finishes what is queued and takes no more; returns once the journal is closed.

@@ -10,6 +10,7 @@ mod fixture;
 mod open;
 mod place;
 mod server;
+mod tls;
 mod whole;
 
 use callboard_orchestrator::{

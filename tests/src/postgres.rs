@@ -24,9 +24,11 @@ pub const PASSWORD: &str = "p@ss:word/é";
 /// The same in a URL.
 pub const PASSWORD_IN_URL: &str = "p%40ss%3Aword%2F%C3%A9";
 
-/// Runs a command until standard input ends, and then ends it at once.
+/// Runs a command until standard input ends, and then ends it at once; then removes what it was
+/// told to.
 const UNTIL_STDIN_ENDS: &str = "exec 3<&0; \"$@\" </dev/null 3<&- & pid=$!
-    (cat <&3 >/dev/null; kill -QUIT $pid 2>/dev/null) & exec 3<&-; wait $pid";
+    (cat <&3 >/dev/null; kill -QUIT $pid 2>/dev/null) & exec 3<&-; wait $pid
+    [ -z \"$REMOVE\" ] || rm -rf \"$REMOVE\"";
 
 /// How a server is stopped.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +49,8 @@ pub struct Postgres {
     sync_delay: Duration,
     running: Mutex<Option<Child>>,
     databases: AtomicU32,
+    /// Its folder is removed by who ends it.
+    goes_by_itself: bool,
 }
 
 /// Who runs the server.
@@ -60,21 +64,28 @@ impl Postgres {
     /// The server that all tests of a process share, each in databases of its own.
     pub async fn shared() -> &'static Self {
         static SHARED: OnceCell<Postgres> = OnceCell::const_new();
-        SHARED.get_or_init(|| Self::start(&[])).await
+        let start = || async {
+            let mut postgres = Self::make_for(&[], Duration::ZERO);
+            // Nobody drops it: it goes with the process.
+            postgres.folder.disable_cleanup(true);
+            postgres.goes_by_itself = true;
+            postgres.first_start().await
+        };
+        SHARED.get_or_init(start).await
     }
 
     /// Starts an empty server with further settings, such as `max_connections=10`, and waits until
     /// it answers.
     pub async fn start(settings: &[&str]) -> Self {
-        Self::start_as(settings, Duration::ZERO).await
+        Self::make_for(settings, Duration::ZERO).first_start().await
     }
 
     /// Starts an empty server whose syncs take `delay` longer.
     pub async fn start_with_slow_syncs(delay: Duration) -> Self {
-        Self::start_as(&[], delay).await
+        Self::make_for(&[], delay).first_start().await
     }
 
-    async fn start_as(settings: &[&str], sync_delay: Duration) -> Self {
+    fn make_for(settings: &[&str], sync_delay: Duration) -> Self {
         let folder = TempDir::new().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let user = Unprivileged::find();
@@ -85,13 +96,18 @@ impl Postgres {
             sync_delay,
             running: Mutex::default(),
             databases: AtomicU32::default(),
+            goes_by_itself: false,
             folder,
         };
         postgres.make();
-        postgres.start_again().await;
-        let sql = format!("CREATE ROLE callboard LOGIN PASSWORD '{PASSWORD}'");
-        postgres.admin("postgres").await.batch_execute(&sql).await.unwrap();
         postgres
+    }
+
+    async fn first_start(self) -> Self {
+        self.start_again().await;
+        let sql = format!("CREATE ROLE callboard LOGIN PASSWORD '{PASSWORD}'");
+        self.admin("postgres").await.batch_execute(&sql).await.unwrap();
+        self
     }
 
     fn make(&self) {
@@ -159,6 +175,7 @@ impl Postgres {
         }
         let child = Command::new("sh")
             .args(["-c", UNTIL_STDIN_ENDS, "sh"])
+            .env("REMOVE", if self.goes_by_itself { self.folder.path() } else { Path::new("") })
             .arg(postgres.get_program())
             .args(postgres.get_args())
             .current_dir("/")
@@ -212,6 +229,22 @@ impl Postgres {
         let sql = format!("CREATE DATABASE {name} OWNER callboard");
         self.admin("postgres").await.batch_execute(&sql).await.unwrap();
         self.url(&name)
+    }
+
+    /// Has the server offer TLS with this certificate from now on.
+    pub async fn encrypt(&self, certificate: &Path, key: &Path) {
+        for (file, name) in [(certificate, "server.crt"), (key, "server.key")] {
+            let to = self.data().join(name);
+            fs::copy(file, &to).unwrap();
+            fs::set_permissions(&to, fs::Permissions::from_mode(0o600)).unwrap();
+            if let Some((user, group)) = self.user.ids {
+                chown(&to, Some(user), Some(group)).unwrap();
+            }
+        }
+        let admin = self.admin("postgres").await;
+        admin.batch_execute("ALTER SYSTEM SET ssl = on").await.unwrap();
+        self.stop(Stop::Fast).await;
+        self.start_again().await;
     }
 
     /// How the role `callboard` reaches a database.

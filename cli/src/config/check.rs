@@ -21,6 +21,9 @@ pub(super) fn faults(settings: &Settings) -> Vec<Fault> {
             fault(&format!("orchestrator.agent.{key}"), reason)
         })
         .collect();
+    if let Err(error) = settings.orchestrator.journal.check() {
+        faults.push(fault("orchestrator.journal", &error.to_string()));
+    }
     if let Some(part) = settings.telemetry.wrong_level() {
         let reason = format!(
             "`{part}` is neither a level (off, error, warn, info, debug, trace) nor a target with \

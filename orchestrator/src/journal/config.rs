@@ -41,6 +41,21 @@ impl Config {
         Some(postgres::Config { ca_file: self.ca_file.clone(), ..postgres::Config::new(url) })
     }
 
+    /// Looks at the settings alone.
+    ///
+    /// # Errors
+    /// `Unusable` where they name no place that a journal could be in.
+    pub fn check(&self) -> Result<(), JournalError> {
+        match self.postgres() {
+            Some(config) => config.check(),
+            None if self.ca_file.is_some() => Err(JournalError::Unusable {
+                path: "in the state folder".to_owned(),
+                what: "`orchestrator.journal.ca_file` is given without a `url`".to_owned(),
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// The password in the URL, which must never be shown.
     pub fn password(&self) -> Option<String> {
         let parsed: tokio_postgres::Config = self.url.as_deref()?.trim().parse().ok()?;
@@ -86,5 +101,20 @@ mod tests {
         assert!(!format!("{config:?}").contains("p%40ss"));
         assert_eq!(config.password().as_deref(), Some("p@ss"));
         assert_eq!(Config::default().password(), None);
+        config.check().unwrap();
+    }
+
+    #[test]
+    fn settings_that_name_no_place_are_refused() {
+        let check = |url: Option<&str>, ca_file: Option<&str>| {
+            let config = Config {
+                url: url.map(str::to_owned),
+                ca_file: ca_file.map(std::path::PathBuf::from),
+            };
+            config.check().map_err(|error| error.to_string())
+        };
+        assert_eq!(check(None, None), Ok(()));
+        assert!(check(Some("nonsense"), None).unwrap_err().contains("`url` cannot be read"));
+        assert!(check(None, Some("/ca.pem")).unwrap_err().contains("without a `url`"));
     }
 }

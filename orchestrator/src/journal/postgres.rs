@@ -78,6 +78,14 @@ impl Config {
             patience: Duration::from_secs(30),
         }
     }
+
+    /// Looks at the settings alone; nothing is connected to.
+    ///
+    /// # Errors
+    /// `Unusable` where they name no server.
+    pub(super) fn check(&self) -> Result<(), JournalError> {
+        Server::new(self).map(|_| ())
+    }
 }
 
 impl fmt::Debug for Config {
