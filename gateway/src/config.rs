@@ -96,6 +96,29 @@ pub struct Node {
     pub credentials: Credentials,
     /// What `/metrics` answers.
     pub metrics: MetricsHandle,
+    /// What every gateway of the deployment knows, and no client.
+    pub secret: Secret,
+}
+
+/// The secret of a deployment, from which ids are derived. `Debug` masks it.
+#[derive(Clone)]
+pub struct Secret(Arc<[u8]>);
+
+impl Secret {
+    /// Takes the text of the secret; white space around it is cut off.
+    pub fn new(text: &str) -> Self {
+        Self(text.trim().as_bytes().into())
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(***)")
+    }
 }
 
 impl fmt::Debug for Node {

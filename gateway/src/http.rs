@@ -32,7 +32,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tonic_health::server::{HealthReporter, health_reporter};
 
 use crate::{
-    Config,
+    Config, Secret,
     orchestrators::Orchestrators,
     problem::{Kind, Problem},
 };
@@ -46,6 +46,8 @@ pub(crate) struct App {
     pub(crate) orchestrators: Orchestrators,
     pub(crate) discovery: Arc<dyn Discovery>,
     pub(crate) metrics: MetricsHandle,
+    /// What ids are derived from.
+    pub(crate) secret: Secret,
     /// Tasks that serve requests beyond their handler; waited for at the end.
     pub(crate) tasks: TaskTracker,
     /// Fires when the gateway begins to leave: streams say where to go on, and end.

@@ -29,7 +29,7 @@ use self::{
 };
 
 pub use self::{
-    config::{Config, Node},
+    config::{Config, Node, Secret},
     listeners::{ListenError, Listeners},
 };
 
@@ -82,6 +82,7 @@ pub async fn run(
         config: Arc::clone(&config),
         discovery: Arc::clone(&node.discovery),
         metrics: node.metrics,
+        secret: node.secret,
         tasks: TaskTracker::new(),
         closing: CancellationToken::new(),
         ending: CancellationToken::new(),

@@ -66,11 +66,6 @@ impl<'a> Ask<'a> {
         Self { is_new_work: true, ..Self::about(session) }
     }
 
-    /// Something about a session that must not be sent twice.
-    pub(crate) fn once(session: &'a str) -> Self {
-        Self { is_repeatable: false, ..Self::about(session) }
-    }
-
     /// Something that every orchestrator can answer.
     pub(crate) fn any() -> Self {
         Self { session: None, is_new_work: false, is_repeatable: true }

@@ -145,8 +145,8 @@ impl AgentService for Agents {
         request: Request<agent::DecideRequest>,
     ) -> Answer<agent::DecideResponse> {
         let request = request.into_inner();
-        let id = SessionId::from(request.session);
-        let principal = request.principal.unwrap_or_default();
+        let id = SessionId::from(request.session.as_str());
+        let principal = request.principal.clone().unwrap_or_default();
         let (first, approved) = self
             .sessions
             .with(&id, |handle| {
@@ -157,6 +157,7 @@ impl AgentService for Agents {
                     by: principal.name.clone(),
                     note: request.note.clone(),
                     key: request.idempotency_key.clone(),
+                    body_digest: convert::decision_digest(&request),
                     preview_digest: request.preview_digest.clone(),
                 };
                 async move { handle.decide(team, decision).await }

@@ -1,12 +1,14 @@
 //! Our types to wire messages and back; `convert/status.rs` has the errors, `convert/page.rs` cuts
-//! what is too large for one message.
+//! what is too large for one message, `convert/body.rs` says when two requests are the same.
 
+mod body;
 mod page;
 mod status;
 
 use callboard_discovery::State;
 use callboard_proto::agent;
 
+pub(crate) use self::body::{decision_digest, direct_digest, open_digest, start_digest};
 pub(crate) use self::page::{Place, page};
 pub(crate) use self::status::{invalid, not_implemented, of_journal, of_session};
 use crate::{
@@ -18,7 +20,7 @@ use crate::{
         ids::RunId,
         state::{Run, Waiting},
     },
-    session::{Glimpse, Notice, Watch},
+    session::{Glimpse, Notice, Started, Watch},
 };
 
 /// What a caller wants to hear.
@@ -50,6 +52,16 @@ pub(crate) fn notice(notice: Notice, session: &str) -> agent::Notice {
         Notice::Ended(run) => agent::notice::Kind::Result(page::result(&run, session)),
     };
     agent::Notice { kind: Some(kind) }
+}
+
+/// Which run a request began, or met.
+pub(crate) fn begun(started: &Started) -> agent::Notice {
+    let begun = agent::Begun {
+        run: started.run.to_string(),
+        is_earlier: started.is_earlier,
+        is_over: started.is_over,
+    };
+    agent::Notice { kind: Some(agent::notice::Kind::Begun(begun)) }
 }
 
 /// A durable event as clients see it.

@@ -15,6 +15,7 @@ mod message;
 mod offer;
 mod outcome;
 mod registry;
+mod repeat;
 mod report;
 mod running;
 mod watchers;
@@ -24,7 +25,7 @@ pub use self::{
     error::{Refusal, SessionError},
     handle::SessionHandle,
     log::load_up_to,
-    message::{Attached, Decision, Start, Watch},
+    message::{Attached, Decision, Start, Started, Watch},
     offer::Offers,
     registry::{Ownership, Sessions, Shared},
     watchers::{Glimpse, Noted, Notice},

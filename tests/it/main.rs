@@ -22,6 +22,7 @@ mod model_wire;
 mod on_etcd;
 mod planner;
 mod raw;
+mod repeats;
 mod shapes;
 mod whole;
 mod tidy;

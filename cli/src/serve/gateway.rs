@@ -1,11 +1,16 @@
 //! Wires the gateway: its Unix socket for clients of the same user, and a port where one is wanted.
 
+use std::path::Path;
+
+use anyhow::Context as _;
 use callboard_discovery::Address;
-use callboard_gateway::{Listeners, Node};
+use callboard_gateway::{Listeners, Node, Secret};
 use callboard_telemetry::Telemetry;
 
 use super::{Role, refused, report};
+use crate::config::settings::Settings;
 use crate::exit::usage;
+use crate::place::state;
 use crate::stack::order::Report;
 
 /// Serves until shutdown and the drain.
@@ -33,6 +38,7 @@ pub(super) async fn serve(role: Role) -> (anyhow::Result<()>, Telemetry) {
             discovery: role.discovery,
             credentials: role.credentials,
             metrics: role.telemetry.metrics(),
+            secret: secret(&role.settings, &role.state)?,
         };
         callboard_gateway::run(config, listeners, node, role.shutdown).await.map_err(|error| {
             match error {
@@ -43,4 +49,17 @@ pub(super) async fn serve(role: Role) -> (anyhow::Result<()>, Telemetry) {
     }
     .await;
     (served, role.telemetry)
+}
+
+/// What every gateway of the deployment knows: the token of its roles, or, on one machine, a secret
+/// that lies beside the journal.
+fn secret(settings: &Settings, state: &Path) -> anyhow::Result<Secret> {
+    let file = match &settings.discovery.token_file {
+        Some(file) => file.clone(),
+        None => state::secret(state, "deployment-secret")
+            .context("the secret of the deployment cannot be made")?,
+    };
+    let text = std::fs::read_to_string(&file)
+        .with_context(|| format!("the secret in {} cannot be read", file.display()))?;
+    Ok(Secret::new(&text))
 }

@@ -3,8 +3,6 @@
 //!
 //! A client that leaves ends nothing: only the watching stops.
 
-use std::time::Duration;
-
 use axum::{
     Json,
     response::{IntoResponse, Response},
@@ -12,7 +10,6 @@ use axum::{
 use callboard_proto::agent::Watch;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde_json::json;
-use tokio::time::timeout;
 
 use super::{App, events, sse};
 use crate::{
@@ -24,9 +21,6 @@ use crate::{
 /// Headers of every answer about a run, so that a client can act on it before its first event.
 const SESSION: HeaderName = HeaderName::from_static("callboard-session");
 const RUN: HeaderName = HeaderName::from_static("callboard-run");
-
-/// How long the first event of a run may take before the journal is asked which run it is.
-const FIRST: Duration = Duration::from_millis(250);
 
 /// How a client wants to hear of what it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,38 +52,30 @@ impl Way {
     }
 }
 
-/// Begins what the request says, and answers.
+/// Begins what the request says, and answers. A repeat under a client's key is answered as the first
+/// request was, once the run is over; while it works, who waits for it or watches it is attached to
+/// it, and who only wants to hear that it has begun is told where it is.
 pub(super) async fn begin(app: &App, follow: Follow, way: Way) -> Result<Response, Problem> {
     let mut follower = Follower::new(app.orchestrators.clone(), follow);
     match way {
         Way::Stream => {
-            let first = first(&mut follower).await?;
+            follower.begun().await?;
             let ids = Ids::of(&follower);
-            Ok(ids.mark(events::answer(app, follower, first)))
+            Ok(ids.mark(events::answer(app, follower)))
         }
         Way::Result => {
             let response = result(app, &mut follower).await?;
             Ok(Ids::of(&follower).mark(response))
         }
         Way::Ids => {
-            first(&mut follower).await?;
+            // Until it is in the journal: what is promised with its ids must outlive this process.
+            let begun = follower.begun().await?;
             let ids = Ids::of(&follower);
+            if begun.is_earlier && !begun.is_over {
+                return Ok(ids.clone().mark(ids.works().into_response()));
+            }
             let body = json!({ "session": ids.session, "run": ids.run });
             Ok(ids.mark((StatusCode::ACCEPTED, Json(body)).into_response()))
-        }
-    }
-}
-
-/// Until the run is in the journal under an id that is known: what is promised with its ids must
-/// outlive this process. Gives back the first thing that was told, if anything was.
-async fn first(follower: &mut Follower) -> Result<Option<Told>, Problem> {
-    follower.open_now().await?;
-    loop {
-        match timeout(FIRST, follower.next()).await {
-            Ok(told) => return told,
-            // A repeat meets a run that may be silent for hours, because it waits for a person.
-            Err(_) if follower.identify().await? => return Ok(None),
-            Err(_) => {}
         }
     }
 }
@@ -127,6 +113,7 @@ fn leaving(follower: &Follower) -> Problem {
 }
 
 /// What a client needs to act on a run: to cancel it, to approve a call, to come back.
+#[derive(Clone)]
 struct Ids {
     session: String,
     run: String,
@@ -135,6 +122,16 @@ struct Ids {
 impl Ids {
     fn of(follower: &Follower) -> Self {
         Self { session: follower.session().to_owned(), run: follower.run().to_owned() }
+    }
+
+    /// The run that an earlier request under the same key began, and that works.
+    fn works(&self) -> Problem {
+        let detail = "The run that this key began still works: the Location header says where. Ask \
+                      with `wait`, or for its events, to hear how it ends.";
+        Problem::new(Kind::Conflict, detail)
+            .with("reason", "run_works")
+            .with("session", self.session.as_str())
+            .with("run", self.run.as_str())
     }
 
     fn mark(self, mut response: Response) -> Response {

@@ -62,32 +62,28 @@ pub(super) async fn stream(
     };
     let mut follower = Follower::new(app.orchestrators.clone(), Follow::Events(attach));
     follower.open_now().await?;
-    Ok(answer(&app, follower, None))
+    Ok(answer(&app, follower))
 }
 
-/// A stream that begins with `first` and goes on with what the follower tells.
-pub(super) fn answer(app: &App, follower: Follower, first: Option<Told>) -> Response {
+/// A stream of what the follower tells.
+pub(super) fn answer(app: &App, follower: Follower) -> Response {
     let (sender, response) = sse::channel(app.config.slow(), app.config.heartbeat());
     // The server span lives as long as the stream, and whatever is asked on the way is below it.
-    app.tasks.spawn(pump(app.clone(), follower, first, sender).instrument(Span::current()));
+    app.tasks.spawn(pump(app.clone(), follower, sender).instrument(Span::current()));
     response
 }
 
 /// How a stream ended, beside its last frame.
 type Cut = Option<&'static str>;
 
-async fn pump(app: App, mut follower: Follower, mut first: Option<Told>, sender: Sender) {
+async fn pump(app: App, mut follower: Follower, sender: Sender) {
     metrics::stream_opened();
     let (last, cut) = loop {
-        let told = if let Some(first) = first.take() {
-            Ok(Some(first))
-        } else {
-            tokio::select! {
-                biased;
-                () = app.closing.cancelled() => break (Some(moved(&follower)), Some("moved")),
-                () = sender.gone() => break (None, Some("gone")),
-                told = follower.next() => told,
-            }
+        let told = tokio::select! {
+            biased;
+            () = app.closing.cancelled() => break (Some(moved(&follower)), Some("moved")),
+            () = sender.gone() => break (None, Some("gone")),
+            told = follower.next() => told,
         };
         match told {
             Ok(Some(told)) => {

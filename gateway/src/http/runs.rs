@@ -80,13 +80,14 @@ pub(super) async fn in_new_session(
         return start(&app, principal, &headers, (ids::session(&session)?, body)).await;
     }
     let key = Key::of(&headers)?;
-    let session = key.id(&app.config, &principal, "POST /v1/runs");
+    let session = key.id(&app.secret, &principal, "POST /v1/runs");
     let open = OpenSessionRequest {
         principal: Some(principal.clone()),
         session: session.clone(),
         agent: body.agent.take().unwrap_or_default(),
         models: body.model.take().map(Models::into_list).unwrap_or_default(),
         title: body.title.take().unwrap_or_default(),
+        idempotency_key: key.text().to_owned(),
     };
     run(&app, principal, (&headers, &key), (session, Some(open), body)).await
 }

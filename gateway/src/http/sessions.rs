@@ -65,13 +65,14 @@ pub(super) async fn open(
     Json(body): Json<OpenBody>,
 ) -> Result<Response, Problem> {
     let key = Key::of(&headers)?;
-    let session = key.id(&app.config, &principal, "POST /v1/sessions");
+    let session = key.id(&app.secret, &principal, "POST /v1/sessions");
     let open = OpenSessionRequest {
         principal: Some(principal),
         session: session.clone(),
         agent: body.agent,
         models: body.model.map(Models::into_list).unwrap_or_default(),
         title: body.title,
+        idempotency_key: key.text().to_owned(),
     };
     let send = async |mut client: Client| client.open_session(request(open.clone())).await;
     let opened = app.orchestrators.ask(Ask::begin(&session), send).await?;
@@ -183,6 +184,7 @@ pub(super) async fn rollback(
     State(app): State<App>,
     Extension(principal): Extension<Principal>,
     Place(session): Place<String>,
+    headers: HeaderMap,
     Json(body): Json<RollbackBody>,
 ) -> Result<JsonAnswer<Value>, Problem> {
     let session = ids::session(&session)?;
@@ -196,11 +198,10 @@ pub(super) async fn rollback(
         session: session.clone(),
         what: Some(what),
         dry_run: body.dry_run,
+        idempotency_key: Key::of(&headers)?.text().to_owned(),
     };
-    // A plan changes nothing; a rollback is not sent twice, for nothing makes a repeat harmless.
-    let ask = if body.dry_run { Ask::about(&session) } else { Ask::once(&session) };
     let send = async |mut client: Client| client.rollback(request(rollback.clone())).await;
-    let done = app.orchestrators.ask(ask, send).await?;
+    let done = app.orchestrators.ask(Ask::about(&session), send).await?;
     let steps: Vec<RollbackJson> = done.steps.iter().map(RollbackJson::from).collect();
     Ok(JsonAnswer(json!({ "steps": steps })))
 }

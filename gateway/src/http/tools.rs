@@ -87,8 +87,8 @@ pub(super) async fn invoke(
     let way = begin::Way::of(&headers, true);
     let call = InvokeToolRequest {
         // A repeat under a client's key has the same ids, and so meets the same call.
-        session: key.id(&app.config, &principal, "session of POST /v1/tools"),
-        run: key.id(&app.config, &principal, "run of POST /v1/tools"),
+        session: key.id(&app.secret, &principal, "session of POST /v1/tools"),
+        run: key.id(&app.secret, &principal, "run of POST /v1/tools"),
         principal: Some(principal),
         tool,
         arguments: arguments.into_bytes(),

@@ -9,7 +9,7 @@ mod source;
 use std::time::Duration;
 
 use callboard_proto::agent::{
-    AttachRequest, DirectResult, Fact, Glimpse, InvokeToolRequest, Principal, RunSummary,
+    AttachRequest, Begun, DirectResult, Fact, Glimpse, InvokeToolRequest, Principal, RunSummary,
     StartRequest, Watch,
 };
 use tokio::time::{Instant, sleep};
@@ -18,7 +18,7 @@ use tracing::{debug, warn};
 
 use self::source::{Piece, Source};
 use super::{Orchestrators, answer};
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 
 /// Pauses before the second attempt after a break, doubled for each further one, and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
@@ -58,6 +58,8 @@ pub(crate) struct Follower {
     watch: Watch,
     /// The run that is followed; empty for all.
     run: String,
+    /// What is known of the run's beginning.
+    begun: Option<Begun>,
     /// Number of the last fact that was told, or passed over as another run's.
     last: u64,
     source: Option<Source>,
@@ -95,6 +97,7 @@ impl Follower {
             session: session.clone(),
             watch,
             run,
+            begun: None,
             last,
             follow,
             source: None,
@@ -128,6 +131,34 @@ impl Follower {
             self.source = Some(self.open().await?);
         }
         Ok(())
+    }
+
+    /// Which run it is: the one that the request began, or the one that an earlier request did.
+    /// Nothing that is told later is lost.
+    ///
+    /// # Errors
+    /// The problem to answer with.
+    pub(crate) async fn begun(&mut self) -> Result<Begun, Problem> {
+        loop {
+            self.open_now().await?;
+            if let Some(begun) = &self.begun {
+                return Ok(begun.clone());
+            }
+            let Some(source) = &mut self.source else { continue };
+            match source.message().await {
+                Ok(Some(piece @ Piece::Begun(_))) => {
+                    self.take(piece);
+                }
+                Ok(Some(_)) => {
+                    return Err(Problem::new(Kind::Internal, "The run has no beginning."));
+                }
+                Ok(None) => self.broke(&Status::unavailable("the stream ended early")).await?,
+                Err(status) if answer::is_lost(&status) || answer::owner(&status).is_some() => {
+                    self.broke(&status).await?;
+                }
+                Err(status) => return Err(Problem::from(status)),
+            }
+        }
     }
 
     /// The next thing; `None` after the end. Dropping the future loses nothing: the next call goes
@@ -181,6 +212,11 @@ impl Follower {
                 None
             }
             Piece::Direct(result) => Some(self.done(Told::Direct(result))),
+            Piece::Begun(begun) => {
+                self.run.clone_from(&begun.run);
+                self.begun = Some(begun);
+                None
+            }
             Piece::Unknown => None,
         }
     }

@@ -193,6 +193,12 @@ impl Script {
         Box::pin(ReceiverStream::new(stream).merge(telling))
     }
 
+    fn begun(&self, session: &str, run: &str, is_earlier: bool) -> Kind {
+        let kept = self.journal.session(session).unwrap_or_default();
+        let is_over = kept.runs.iter().any(|known| known.id == run && known.status == "completed");
+        Kind::Begun(wire::Begun { run: run.to_owned(), is_earlier, is_over })
+    }
+
     /// A run from its beginning, or, for one that was begun before, from now on.
     fn of_run(&self, session: &str, run: &str, is_new: bool) -> Streamed<Kind> {
         let kept = self.journal.session(session).unwrap_or_default();
@@ -390,9 +396,10 @@ impl AgentService for Script {
         let notices = self.of_run(&start.session, &run, is_new).filter(move |kind| match kind {
             Ok(Kind::Fact(_)) => watch != wire::Watch::Result,
             Ok(Kind::Glimpse(_)) => watch == wire::Watch::All,
-            Ok(Kind::Result(_)) | Err(_) => true,
+            Ok(Kind::Result(_) | Kind::Begun(_)) | Err(_) => true,
         });
-        let pieces = notices.map(|kind| {
+        let begun = self.begun(&start.session, &run, run != start.run);
+        let pieces = tokio_stream::once(Ok(begun)).chain(notices).map(|kind| {
             let notice = Some(wire::Notice { kind: Some(kind?) });
             Ok(wire::StartResponse { notice })
         });
@@ -486,7 +493,11 @@ impl AgentService for Script {
                 Ok(kind) => Some(Ok(Piece::Notice(wire::Notice { kind: Some(kind) }))),
                 Err(status) => Some(Err(status)),
             });
-        let pieces = notices.map(|piece| Ok(wire::InvokeToolResponse { piece: Some(piece?) }));
+        let begun = self.begun(&invoke.session, &invoke.run, false);
+        let begun = Piece::Notice(wire::Notice { kind: Some(begun) });
+        let pieces = tokio_stream::once(Ok(begun))
+            .chain(notices)
+            .map(|piece| Ok(wire::InvokeToolResponse { piece: Some(piece?) }));
         Ok(Response::new(Box::pin(pieces)))
     }
 

@@ -167,6 +167,7 @@ async fn what_cannot_be_served_is_refused_before_it_starts() {
         discovery: discovery(&folder).await,
         credentials: Credentials::default(),
         metrics: MetricsHandle::default(),
+        secret: crate::Secret::new("the secret of this deployment"),
     };
     let tcp = async || Listeners::bind(None, Some("127.0.0.1:0")).await.unwrap();
     let token = |token: &str| Config { token: Some(token.to_owned()), ..Config::default() };

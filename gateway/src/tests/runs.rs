@@ -127,12 +127,15 @@ async fn a_repeat_under_a_key_meets_the_same_session_and_run() {
 
 /// It waits for a person, so its stream tells nothing.
 #[tokio::test]
-async fn a_repeat_that_meets_a_silent_run_is_answered_all_the_same() {
+async fn a_repeat_that_meets_a_working_run_is_told_where_it_is_or_watches_it() {
     let stage = Stage::new().await;
     stage.script.leave_runs_to_the_test();
     let first = stage.send(keyed("/v1/runs", json!({ "input": "x" }), "k")).await;
     let again = stage.send(keyed("/v1/runs", json!({ "input": "x" }), "k")).await;
-    assert_eq!((again.status.as_u16(), again.json()), (202, first.json()));
+    assert_eq!((again.status.as_u16(), &again.json()["run"]), (409, &first.json()["run"]));
+    let session = first.json()["session"].as_str().unwrap().to_owned();
+    assert_eq!(again.header("location"), format!("/v1/sessions/{session}"));
+    assert_eq!(again.json()["reason"], "run_works");
     let mut ask = keyed("/v1/runs", json!({ "input": "x" }), "k");
     ask.headers_mut().insert("accept", HeaderValue::from_static("text/event-stream"));
     let events = Events::open(&stage.socket, ask).await;
@@ -143,6 +146,8 @@ async fn a_repeat_that_meets_a_silent_run_is_answered_all_the_same() {
     let events = events.rest().await;
     assert_eq!((numbers(&events), &events[1].data["answer"]), (vec![2], &json!("approved")));
     assert_eq!(stage.script.journal.session(session).unwrap().runs.len(), 1);
+    let after = stage.send(keyed("/v1/runs", json!({ "input": "x" }), "k")).await;
+    assert_eq!((after.status.as_u16(), after.json()), (202, first.json()), "the first answer");
 }
 
 #[tokio::test]

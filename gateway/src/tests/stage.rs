@@ -14,7 +14,7 @@ use super::{
     agent::{Agent, Script},
     client::{self, Door, Events, Reply},
 };
-use crate::{Config, Error, Listeners, Node, run};
+use crate::{Config, Error, Listeners, Node, Secret, run};
 
 /// The token of every gateway here.
 pub(super) const TOKEN: &str = "a-token-of-twenty-one";
@@ -68,6 +68,7 @@ impl Stage {
             discovery: self::discovery(&folder).await,
             credentials: Credentials::default(),
             metrics: MetricsHandle::default(),
+            secret: Secret::new("the secret of this deployment"),
         };
         let shutdown = CancellationToken::new();
         let gateway = tokio::spawn(run(config, listeners, node, shutdown.clone()));

@@ -1,21 +1,19 @@
 //! Requests that bring an input: open, run, call a tool.
 
 use callboard_proto::{agent, reason, size};
-use futures_util::StreamExt as _;
-use tokio::sync::mpsc;
+use futures_util::{StreamExt as _, stream};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
 use super::{Agents, Streamed};
 use crate::{
     convert,
-    digest::Digest,
     run::{
         context::cut,
         event::{Input, InputReceived, SessionKind, SessionOpened},
         ids::SessionId,
     },
-    session::{Notice, SessionError, Start},
+    session::{Notice, SessionError, Start, Started},
 };
 
 /// Characters of an input that become the title of its session.
@@ -28,7 +26,9 @@ impl Agents {
     ) -> Result<agent::OpenSessionResponse, Status> {
         let id = SessionId::from(request.session.as_str());
         let team = request.principal.clone().unwrap_or_default().team;
+        let (key, body_digest) = (request.idempotency_key.clone(), convert::open_digest(&request));
         let opened = self.opened(request, SessionKind::Chat, "")?;
+        let opened = SessionOpened { key, body_digest, ..opened };
         self.sessions
             .with(&id, |handle| {
                 let opened = opened.clone();
@@ -59,12 +59,14 @@ impl Agents {
         self.sessions.shared().models.probe().await;
         let id = SessionId::from(request.session.as_str());
         let principal = request.principal.clone().unwrap_or_default();
-        let mut open = request.open.unwrap_or_default();
+        let mut open = request.open.clone().unwrap_or_default();
         open.principal = Some(principal.clone());
+        let body_digest = convert::start_digest(&request);
         let opened = self.opened(open, SessionKind::Chat, &request.input)?;
+        let opened = SessionOpened { key: request.idempotency_key.clone(), ..opened };
         let input = InputReceived {
             run: request.run.as_str().into(),
-            body_digest: body_digest(&[&request.input]),
+            body_digest,
             input: Input::Text(request.input),
             key: request.idempotency_key,
             approver_attached: request.approver_attached,
@@ -72,12 +74,13 @@ impl Agents {
             limits: convert::limits(request.limits),
             principal: principal.name,
         };
-        let notices = self.notices(&id, &opened, &input, request.watch).await?;
-        let stream = ReceiverStream::new(notices).map(move |notice| {
+        let started = self.started(&id, &opened, &input, request.watch).await?;
+        let begun = agent::StartResponse { notice: Some(convert::begun(&started)) };
+        let stream = ReceiverStream::new(started.notices).map(move |notice| {
             let notice = convert::notice(notice, id.as_str());
             Ok(agent::StartResponse { notice: Some(notice) })
         });
-        Ok(Box::pin(stream))
+        Ok(Box::pin(stream::iter([Ok(begun)]).chain(stream)))
     }
 
     pub(super) async fn start_direct(
@@ -88,10 +91,10 @@ impl Agents {
             let text = "the arguments are over 1 MiB; put large content into a file";
             return Err(convert::invalid(text, reason::TOO_LARGE));
         }
-        let arguments = String::from_utf8(request.arguments)
+        let arguments = String::from_utf8(request.arguments.clone())
             .map_err(|_| Status::invalid_argument("the arguments are not UTF-8"))?;
         let id = SessionId::from(request.session.as_str());
-        let principal = request.principal.unwrap_or_default();
+        let principal = request.principal.clone().unwrap_or_default();
         let open = agent::OpenSessionRequest {
             principal: Some(principal.clone()),
             ..agent::OpenSessionRequest::default()
@@ -99,25 +102,28 @@ impl Agents {
         let opened = self.opened(open, SessionKind::Direct, &request.tool)?;
         let input = InputReceived {
             run: request.run.as_str().into(),
-            body_digest: body_digest(&[&request.tool, &arguments]),
+            body_digest: convert::direct_digest(&request, &arguments),
             input: Input::Direct { tool: request.tool, arguments },
             approver_attached: request.approver_attached,
             approve: request.approve,
             principal: principal.name,
             ..InputReceived::default()
         };
-        let notices = self.notices(&id, &opened, &input, request.watch).await?;
-        let stream = ReceiverStream::new(notices).map(move |notice| Ok(direct(notice, &id)));
-        Ok(Box::pin(stream))
+        let started = self.started(&id, &opened, &input, request.watch).await?;
+        let piece = agent::invoke_tool_response::Piece::Notice(convert::begun(&started));
+        let begun = agent::InvokeToolResponse { piece: Some(piece) };
+        let stream =
+            ReceiverStream::new(started.notices).map(move |notice| Ok(direct(notice, &id)));
+        Ok(Box::pin(stream::iter([Ok(begun)]).chain(stream)))
     }
 
-    async fn notices(
+    async fn started(
         &self,
         id: &SessionId,
         open: &SessionOpened,
         input: &InputReceived,
         watch: i32,
-    ) -> Result<mpsc::Receiver<Notice>, Status> {
+    ) -> Result<Started, Status> {
         let is_uuid = uuid::Uuid::try_parse(id.as_str()).is_ok();
         if !is_uuid || uuid::Uuid::try_parse(input.run.as_str()).is_err() {
             return Err(Status::invalid_argument("session and run ids are UUIDs"));
@@ -161,8 +167,8 @@ impl Agents {
             kind,
             agent: agent.clone(),
             title: cut(title, TITLE_CHARS),
-            key: String::new(),
             models: request.models,
+            ..SessionOpened::default()
         })
     }
 }
@@ -177,13 +183,4 @@ fn direct(notice: Notice, session: &SessionId) -> agent::InvokeToolResponse {
         other => Piece::Notice(convert::notice(other, session.as_str())),
     };
     agent::InvokeToolResponse { piece: Some(piece) }
-}
-
-/// SHA-256 (lower-case hex) over the parts of a body that make it what it is.
-fn body_digest(parts: &[&str]) -> String {
-    let mut digest = Digest::default();
-    for part in parts {
-        digest.field(part);
-    }
-    digest.finish()
 }

@@ -116,7 +116,7 @@ fn ask(
         approved: is_approved,
         by,
         note: note.to_owned(),
-        key: String::new(),
+        ..ApprovalDecided::default()
     }));
     if !is_approved {
         events.push(Event::CallSettled(denied(planned, format!("{for_model}."), for_person)));

@@ -100,13 +100,15 @@ pub(super) fn recorded() -> impl Strategy<Value = Recorded> {
 }
 
 fn session_event() -> BoxedStrategy<Event> {
-    let opened = (text(), word(), text(), text(), text(), texts()).prop_map(|it| SessionOpened {
+    let opened = (text(), word(), text(), text(), text(), texts(), text());
+    let opened = opened.prop_map(|it| SessionOpened {
         team: it.0,
         kind: it.1,
         agent: it.2,
         title: it.3,
         key: it.4,
         models: it.5,
+        body_digest: it.6,
     });
     let input = prop_oneof![
         text().prop_map(Input::Text),
@@ -214,13 +216,14 @@ fn judged_event() -> BoxedStrategy<Event> {
         reason: it.3,
         expires_ms: it.4,
     });
-    let decided = (call(), any::<bool>(), text(), text(), text());
+    let decided = (call(), any::<bool>(), text(), text(), text(), text());
     let decided = decided.prop_map(|it| ApprovalDecided {
         call_id: it.0,
         approved: it.1,
         by: it.2,
         note: it.3,
         key: it.4,
+        body_digest: it.5,
     });
     prop_oneof![
         planned.prop_map(Event::CallPlanned),

@@ -162,6 +162,11 @@ impl Session {
         self.ended.iter().rev().chain(&self.current).find(|run| run.input.run == *id)
     }
 
+    /// The call with this id, in whatever run.
+    pub fn call(&self, id: &CallId) -> Option<&Call> {
+        self.current.iter().chain(self.ended.iter().rev()).find_map(|run| run.call(id))
+    }
+
     /// True if nothing is left to do.
     pub fn is_idle(&self) -> bool {
         self.current.is_none() && self.waiting.is_empty()

@@ -4,8 +4,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     error::SessionError,
-    message::{Attached, Decision, Message, Start, Watch},
-    watchers::Notice,
+    message::{Attached, Decision, Message, Start, Started, Watch},
 };
 use crate::run::event::SessionOpened;
 
@@ -16,7 +15,8 @@ pub struct SessionHandle {
 }
 
 impl SessionHandle {
-    /// Opens the session. Returns once that is durable; repeated by its team it changes nothing.
+    /// Opens the session. Returns once that is durable; repeated by its team it changes nothing, and
+    /// is refused where the same key comes with another body.
     ///
     /// # Errors
     /// [`SessionError`].
@@ -29,7 +29,7 @@ impl SessionHandle {
     /// # Errors
     /// [`SessionError`]; `Closed` means that the input was not recorded, or that nobody knows: a
     /// repeat under the same key is safe.
-    pub async fn start(&self, start: Start) -> Result<mpsc::Receiver<Notice>, SessionError> {
+    pub async fn start(&self, start: Start) -> Result<Started, SessionError> {
         let start = Box::new(start);
         self.ask(|reply| Message::Start { start, reply }).await
     }

@@ -5,13 +5,14 @@ use tokio::sync::oneshot;
 use super::{
     actor::{Exit, SessionActor},
     error::{Refusal, SessionError},
-    message::{Attached, Decision, Message, Start, Watch},
+    message::{Attached, Decision, Message, Start, Started, Watch},
+    repeat::{check_key, is_repeat},
     watchers::Watchers,
 };
 use crate::run::{
     call::{Call, Phase},
     context,
-    event::{ApprovalDecided, CancelAsked, Event, Input, InputReceived, SessionKind},
+    event::{ApprovalDecided, CancelAsked, Event, Input, SessionKind, SessionOpened},
     ids::RunId,
     state::MAX_WAITING,
 };
@@ -22,10 +23,7 @@ impl SessionActor {
     pub(super) fn handle(&mut self, message: Message) {
         match message {
             Message::Open { open, reply } => {
-                if self.session.opened.is_none() {
-                    self.record(Event::SessionOpened(open.clone()));
-                }
-                let opened = self.check_team(&open.team);
+                let opened = self.open(open);
                 self.answer_when_durable(reply, opened);
             }
             Message::Start { start, reply } => self.start_input(*start, reply),
@@ -45,44 +43,37 @@ impl SessionActor {
         }
     }
 
-    fn start_input(
-        &mut self,
-        start: Start,
-        reply: oneshot::Sender<Answer<tokio::sync::mpsc::Receiver<super::watchers::Notice>>>,
-    ) {
-        match self.earlier_run(&start) {
-            Ok(Some(run)) => {
-                let notices = match self.session.ended.iter().find(|ended| ended.input.run == run) {
-                    Some(ended) => Watchers::already_ended(ended.clone()),
-                    None => self.watchers.follow_run(run, start.watch),
-                };
-                self.answer_when_durable(reply, Ok(notices));
-            }
-            Ok(None) => {
-                let run = start.input.run.clone();
-                let (watch, notices) = (start.watch, self.accept(start));
-                let notices = notices.map(|()| self.watchers.follow_run(run, watch));
-                self.answer_when_durable(reply, notices);
-            }
-            Err(error) => self.answer_when_durable(reply, Err(error)),
-        }
+    fn open(&mut self, open: SessionOpened) -> Answer<()> {
+        let Some(opened) = &self.session.opened else {
+            self.record(Event::SessionOpened(open));
+            return Ok(());
+        };
+        self.check_team(&open.team)?;
+        check_key(opened, &open)
     }
 
-    /// The run that an earlier request with the same key, or the same run id, has begun.
-    fn earlier_run(&self, start: &Start) -> Answer<Option<RunId>> {
-        let runs = self.session.ended.iter().chain(&self.session.current).map(|run| &run.input);
-        let mut inputs = runs.chain(self.session.waiting.iter().map(|waiting| &waiting.input));
-        let same = |input: &&InputReceived| {
-            input.run == start.input.run
-                || (!start.input.key.is_empty() && input.key == start.input.key)
+    fn start_input(&mut self, start: Start, reply: oneshot::Sender<Answer<Started>>) {
+        let (asked, watch) = (start.input.run.clone(), start.watch);
+        let started = match self.earlier_run(&start.input) {
+            Ok(Some(run)) => Ok(self.meet(run, &asked, watch)),
+            Ok(None) => self.accept(start).map(|()| {
+                let notices = self.watchers.follow_run(asked.clone(), watch);
+                Started { run: asked, is_earlier: false, is_over: false, notices }
+            }),
+            Err(error) => Err(error),
         };
-        match inputs.find(same) {
-            Some(found) if found.body_digest == start.input.body_digest => {
-                Ok(Some(found.run.clone()))
-            }
-            Some(_) => Err(Refusal::KeyReused.into()),
-            None => Ok(None),
-        }
+        self.answer_when_durable(reply, started);
+    }
+
+    /// Follows a run that an earlier request began.
+    fn meet(&mut self, run: RunId, asked: &RunId, watch: Watch) -> Started {
+        let ended = self.session.ended.iter().find(|ended| ended.input.run == run);
+        let (is_earlier, is_over) = (run != *asked, ended.is_some());
+        let notices = match ended {
+            Some(ended) => Watchers::already_ended(ended.clone()),
+            None => self.watchers.follow_run(run.clone(), watch),
+        };
+        Started { run, is_earlier, is_over, notices }
     }
 
     fn accept(&mut self, start: Start) -> Answer<()> {
@@ -134,12 +125,13 @@ impl SessionActor {
     }
 
     fn decide(&mut self, decision: Decision) -> Answer<(bool, bool)> {
+        if let Some(call) = self.session.call(&decision.call)
+            && let Some(stands) = &call.decided
+        {
+            return Ok((is_repeat(stands, &decision)?, stands.approved));
+        }
         let run = self.session.current.as_ref();
         let call = run.and_then(|run| run.call(&decision.call)).ok_or(Refusal::NotAsked)?;
-        if let Some(stands) = &call.decided {
-            let is_repeat = !decision.key.is_empty() && stands.key == decision.key;
-            return Ok((is_repeat, stands.approved));
-        }
         check_asked(call, &decision)?;
         let approved = decision.approve;
         self.record(Event::ApprovalDecided(ApprovalDecided {
@@ -148,6 +140,7 @@ impl SessionActor {
             by: decision.by,
             note: decision.note,
             key: decision.key,
+            body_digest: decision.body_digest,
         }));
         Ok((true, approved))
     }

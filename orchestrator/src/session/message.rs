@@ -5,7 +5,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::{error::SessionError, watchers::Notice};
 use crate::run::{
     event::{InputReceived, SessionOpened},
-    ids::CallId,
+    ids::{CallId, RunId},
 };
 
 /// What a caller wants to hear.
@@ -32,6 +32,19 @@ pub struct Start {
     pub watch: Watch,
 }
 
+/// A run that is in the journal.
+#[derive(Debug)]
+pub struct Started {
+    /// The run: the one that was asked for, or the one that an earlier request began.
+    pub run: RunId,
+    /// An earlier request under the same key began it, under a run id of its own.
+    pub is_earlier: bool,
+    /// It is over.
+    pub is_over: bool,
+    /// What comes of it; ends after [`Notice::Ended`].
+    pub notices: mpsc::Receiver<Notice>,
+}
+
 /// A subscription to a session.
 #[derive(Debug)]
 pub struct Attached {
@@ -54,6 +67,8 @@ pub struct Decision {
     pub note: String,
     /// Idempotency key; empty for none.
     pub key: String,
+    /// SHA-256 (lower-case hex) of the request's body.
+    pub body_digest: String,
     /// Digest of the preview that was shown; empty for the recorded one.
     pub preview_digest: String,
 }
@@ -65,7 +80,7 @@ pub(super) enum Message {
     /// Open the session; answered once that is durable. Repeated by its team it changes nothing.
     Open { open: SessionOpened, reply: Reply<()> },
     /// Begin a run; answered once the input is durable.
-    Start { start: Box<Start>, reply: Reply<mpsc::Receiver<Notice>> },
+    Start { start: Box<Start>, reply: Reply<Started> },
     /// Follow the session.
     Attach { team: String, watch: Watch, until_idle: bool, reply: Reply<Attached> },
     /// Decide; answered with whether it was the first and what stands, once durable.

@@ -2,7 +2,7 @@
 //! not tell it, what the journal knows of the run.
 
 use callboard_proto::agent::{
-    AttachRequest, DirectResult, GetSessionRequest, GetSessionResponse, InvokeToolRequest,
+    AttachRequest, Begun, DirectResult, GetSessionRequest, GetSessionResponse, InvokeToolRequest,
     RunSummary, StartRequest, Watch,
 };
 
@@ -32,7 +32,12 @@ impl Follower {
                 };
                 self.orchestrators.ask(begin, send).await.map(Source::Invoke)
             }
-            Follow::Run(_) | Follow::Direct(_) => self.attach(false).await,
+            Follow::Run(_) | Follow::Direct(_) => {
+                // It is in the journal under the id that we chose, or that we were told.
+                let ours = Begun { run: self.run.clone(), ..Begun::default() };
+                self.begun.get_or_insert(ours);
+                self.attach(false).await
+            }
         }
     }
 
@@ -77,23 +82,6 @@ impl Follower {
     async fn runs(&self, run: &str) -> Result<Vec<RunSummary>, Problem> {
         let whole = self.orchestrators.session(self.principal.clone(), &self.session, run).await?;
         Ok(whole.runs)
-    }
-
-    /// Finds out which run the request began, or met: true once that is known.
-    ///
-    /// # Errors
-    /// The problem to answer with.
-    pub(crate) async fn identify(&mut self) -> Result<bool, Problem> {
-        match self.look().await {
-            Ok(found) if !found.runs.is_empty() => return Ok(true),
-            Ok(_) => {}
-            Err(problem) if problem.kind() == Kind::NotFound => return Ok(false),
-            Err(problem) => return Err(problem),
-        }
-        // An earlier request with the same key began it, and the same key has the same input.
-        let Follow::Run(start) = &self.follow else { return Ok(false) };
-        let met = self.runs("").await?.into_iter().rfind(|run| run.input == start.input);
-        met.map(|met| self.run = met.id).map_or(Ok(false), |()| Ok(true))
     }
 
     /// The result of a run whose end was seen in the session's stream.

@@ -1,8 +1,8 @@
 //! The three streams of the wire that a follower reads, as one.
 
 use callboard_proto::agent::{
-    AttachResponse, DirectResult, Fact, Glimpse, InvokeToolResponse, Notice, RunResult, RunSummary,
-    StartResponse, invoke_tool_response, notice,
+    AttachResponse, Begun, DirectResult, Fact, Glimpse, InvokeToolResponse, Notice, RunResult,
+    RunSummary, StartResponse, invoke_tool_response, notice,
 };
 use tonic::{Status, Streaming};
 
@@ -21,6 +21,8 @@ pub(super) enum Piece {
     /// The run ended, and one message does not hold all of it.
     Ended(String),
     Direct(Box<DirectResult>),
+    /// Which run it is.
+    Begun(Begun),
     /// Something that only a later release knows.
     Unknown,
 }
@@ -54,6 +56,7 @@ fn of_notice(notice: Option<Notice>) -> Piece {
                 Piece::Ended(run.id)
             }
         }
+        Some(notice::Kind::Begun(begun)) => Piece::Begun(begun),
         Some(notice::Kind::Result(RunResult { run: None, .. })) | None => Piece::Unknown,
     }
 }

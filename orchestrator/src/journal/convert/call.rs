@@ -101,6 +101,7 @@ impl From<ApprovalDecided> for wire::ApprovalDecided {
             by: event.by,
             note: event.note,
             key: event.key,
+            body_digest: event.body_digest,
         }
     }
 }
@@ -113,6 +114,7 @@ impl From<wire::ApprovalDecided> for ApprovalDecided {
             by: event.by,
             note: event.note,
             key: event.key,
+            body_digest: event.body_digest,
         }
     }
 }

@@ -18,6 +18,7 @@ impl From<SessionOpened> for wire::SessionOpened {
             title: event.title,
             key: event.key,
             models: event.models,
+            body_digest: event.body_digest,
         }
     }
 }
@@ -33,6 +34,7 @@ impl TryFrom<wire::SessionOpened> for SessionOpened {
             title: event.title,
             key: event.key,
             models: event.models,
+            body_digest: event.body_digest,
         })
     }
 }

@@ -96,4 +96,6 @@ pub struct ApprovalDecided {
     pub note: String,
     /// Idempotency key of the decision.
     pub key: String,
+    /// SHA-256 (lower-case hex) of the decision's body.
+    pub body_digest: String,
 }

@@ -19,6 +19,8 @@ pub struct SessionOpened {
     pub key: String,
     /// Models chosen for the session instead of the agent's.
     pub models: Vec<String>,
+    /// SHA-256 (lower-case hex) of the body of the request that opened it; empty where a run's did.
+    pub body_digest: String,
 }
 
 /// What a session is for.
