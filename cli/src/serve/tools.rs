@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use callboard_telemetry::Telemetry;
-use callboard_tool::{Config, ServeError, Service, Workspace};
+use callboard_tool::{Config, ServeError, Service, StoreSettings, Workspace};
 use tokio::task::spawn_blocking;
 
 use super::{Role, refused, report};
@@ -31,6 +31,9 @@ pub(super) async fn serve(role: Role) -> (anyhow::Result<()>, Telemetry) {
     }
     config.credentials = role.credentials;
     config.instance = Some(role.instance);
+    // What was done outlives the process; made only by services that change something.
+    let store = role.state.join("tools").join(role.name.as_str());
+    config.store = Some(StoreSettings::new(store));
     config.team.clone_from(&role.settings.serve.team);
     config.zone.clone_from(&role.settings.serve.zone);
     if role.name != RoleName::Calculator {
@@ -39,7 +42,7 @@ pub(super) async fn serve(role: Role) -> (anyhow::Result<()>, Telemetry) {
     }
     let served = callboard_tool::serve(service, config, role.discovery, role.shutdown).await;
     let served = served.map_err(|error| match error {
-        ServeError::Bind(_) | ServeError::Descriptor(_) => refused(&error),
+        ServeError::Bind(_) | ServeError::Descriptor(_) | ServeError::Store(_) => refused(&error),
         error => error.into(),
     });
     (served, role.telemetry)

@@ -11,7 +11,7 @@ use std::{
 use tokio::{sync::broadcast, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use crate::Effect;
+use crate::{Effect, Failure, Intent, Intents};
 
 /// A folder that calls may work in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,7 @@ pub struct Call {
     pub(crate) cancellation: CancellationToken,
     pub(crate) glimpses: broadcast::Sender<Glimpse>,
     pub(crate) held: Mutex<Option<Arc<dyn Any + Send + Sync>>>,
+    pub(crate) intents: Intents,
 }
 
 /// What the caller said about the call.
@@ -65,7 +66,13 @@ impl Call {
         glimpses: broadcast::Sender<Glimpse>,
     ) -> Self {
         let (cancellation, held) = (CancellationToken::new(), Mutex::default());
-        Self { facts, deadline, cancellation, glimpses, held }
+        let intents = Intents::default();
+        Self { facts, deadline, cancellation, glimpses, held, intents }
+    }
+
+    /// The same call, which can keep its intent.
+    pub(crate) fn noting(self, intents: Intents) -> Self {
+        Self { intents, ..self }
     }
 
     /// Id of the call and its idempotency key, unique within its session.
@@ -149,6 +156,19 @@ impl Call {
     pub fn held<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).clone();
         held.and_then(|value| value.downcast().ok())
+    }
+
+    /// Keeps durably what is about to be done, right before it is done; see [`Intents::keep`].
+    ///
+    /// # Errors
+    /// It cannot be kept: then the effect must not be had.
+    pub async fn intend(&self, intent: Intent) -> Result<(), Failure> {
+        self.intents.keep(intent).await
+    }
+
+    /// Where the call keeps its intent; a clone can be moved to where the work blocks.
+    pub fn intents(&self) -> &Intents {
+        &self.intents
     }
 
     fn glimpse(&self, glimpse: Glimpse) {

@@ -1,14 +1,17 @@
 //! Runs each call in a task of its own, keyed by team, session and call id. Streams subscribe to it
 //! and losing one ends nothing: only [`Calls::cancel`], the call's own deadline and [`Calls::drain`]
 //! do. Fence and outcomes lie under one lock, so that an owner is checked and a call claimed before
-//! any work. Next: what happens inside the task, `calls/perform.rs`.
+//! any work. Next: who is let in, `calls/admit.rs`; then what happens inside the task.
 
+mod admit;
+mod durable;
 mod perform;
+mod running;
 mod subscription;
+mod undo;
 
 use std::{
     collections::HashSet,
-    future::Future,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -20,15 +23,24 @@ use tokio::{
     time::{Instant, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use tracing::{Instrument as _, Span, error, info, warn};
+use tracing::{Instrument as _, Span, info, warn};
 
-use self::perform::{Ended, Work, perform};
-pub(crate) use self::{perform::panic_text, subscription::Subscription};
+pub(crate) use self::{
+    perform::panic_text,
+    running::Running,
+    subscription::Subscription,
+    undo::{Undoing, Wanted as WantedBack},
+};
+use self::{
+    perform::{Ended, Work, perform},
+    running::{Admission, Ends},
+};
 use crate::{
-    call::{Call, Facts, Glimpse},
+    call::{Call, Facts},
     fence::{Fence, Fenced, Owner},
     outcomes::{Digest, Key, Known, Outcomes},
     served::Served,
+    store::{Fault, Opened, Store},
 };
 
 /// Glimpses that a slow stream may lag behind before it loses the oldest.
@@ -44,18 +56,20 @@ pub(crate) struct Wanted {
     pub(crate) key: Key,
     pub(crate) digest: Digest,
     pub(crate) mode: Mode,
+    /// Always there for [`Mode::Start`]; else absent if the tool is not served any more.
+    pub(crate) start: Option<Box<Start>>,
 }
 
 /// Whether a call may be started.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Start it, or subscribe to it if it was started already.
-    Start(Box<Start>),
+    Start,
     /// Only subscribe. Its arguments are compared if it has any.
     Attach { has_arguments: bool },
 }
 
-/// What it takes to start a call.
+/// What it takes to start a call, or to find out what became of it.
 #[derive(Debug)]
 pub(crate) struct Start {
     pub(crate) tool: Arc<dyn Served>,
@@ -65,7 +79,7 @@ pub(crate) struct Start {
 }
 
 /// Why a message was refused; nothing was started.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     Fenced(Fenced),
     OtherIncarnation,
@@ -75,17 +89,7 @@ pub(crate) enum Refusal {
     OutcomeGone,
     OtherArguments,
     Busy,
-}
-
-/// A call at work.
-#[derive(Debug)]
-pub(crate) struct Running {
-    pub(crate) digest: Digest,
-    /// Whether its tool can change something.
-    pub(crate) changes: bool,
-    cancel: CancellationToken,
-    glimpses: broadcast::Sender<Glimpse>,
-    settled: watch::Receiver<Option<Arc<wire::Outcome>>>,
+    Store(Fault),
 }
 
 /// All calls of a service.
@@ -98,6 +102,8 @@ pub(crate) struct Calls {
 struct Shared {
     incarnation: String,
     capacity: usize,
+    /// Where what was done is kept for the next incarnation; only of a service that changes things.
+    store: Option<Store>,
     ledger: Mutex<Ledger>,
     tasks: TaskTracker,
     /// Fires when a drain has waited long enough.
@@ -109,49 +115,48 @@ struct Ledger {
     fence: Fence,
     outcomes: Outcomes,
     undoing: HashSet<Key>,
+    /// Other incarnations that keep, or kept, their records in our store.
+    kin: HashSet<String>,
     draining: bool,
-}
-
-/// The right to take back one call; dropping it gives the right back.
-#[derive(Debug)]
-pub(crate) struct Undoing {
-    shared: Arc<Shared>,
-    key: Key,
 }
 
 impl Calls {
     /// No calls yet; at most `capacity` at once.
-    pub(crate) fn new(incarnation: String, capacity: usize) -> Self {
-        let ledger = Mutex::default();
+    pub(crate) fn new(incarnation: String, capacity: usize, opened: Option<Opened>) -> Self {
+        let mut ledger = Ledger::default();
+        let store = opened.map(|Opened { store, floors }| {
+            for owner in floors {
+                // More than are kept in memory cannot be in the store.
+                let _ = ledger.fence.pass(&owner);
+            }
+            store
+        });
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        Self { shared: Arc::new(Shared { incarnation, capacity, ledger, tasks, stop }) }
+        let ledger = Mutex::new(ledger);
+        Self { shared: Arc::new(Shared { incarnation, capacity, store, ledger, tasks, stop }) }
     }
 
     /// Starts the call or attaches to it.
-    pub(crate) fn invoke(&self, wanted: Wanted) -> Result<Subscription, Refusal> {
-        let mut ledger = self.shared.ledger();
-        self.shared.admit(&mut ledger, &wanted.owner, &wanted.incarnation)?;
-        match ledger.outcomes.find(&wanted.key) {
-            Some(Known::Running(running)) => {
-                wanted.compare(&running.digest)?;
-                Ok(Subscription::running(&running))
+    pub(crate) async fn invoke(&self, mut wanted: Wanted) -> Result<Subscription, Refusal> {
+        self.shared.admit(&wanted.owner, &wanted.incarnation).await?;
+        loop {
+            let running = match self.meet(&mut wanted)? {
+                Met::Settled(outcome) => return Ok(Subscription::settled(outcome)),
+                Met::Running(running) => running,
+            };
+            match running.admitted().await {
+                Ok(()) => return Ok(Subscription::running(&running)),
+                // Somebody only asked for a call that was not started: now it may be.
+                Err(Refusal::UnknownCall) if wanted.mode == Mode::Start => {}
+                Err(refusal) => return Err(refusal),
             }
-            Some(Known::Settled { digest, outcome }) => {
-                wanted.compare(&digest)?;
-                Ok(Subscription::settled(outcome))
-            }
-            Some(Known::Gone) => Err(Refusal::OutcomeGone),
-            None => match wanted.mode {
-                Mode::Attach { .. } => Err(Refusal::UnknownCall),
-                Mode::Start(start) => self.start(&mut ledger, wanted.key, wanted.digest, *start),
-            },
         }
     }
 
     /// Asks a call to end. False if there is no such call.
-    pub(crate) fn cancel(&self, owner: &Owner, key: &Key) -> Result<bool, Refusal> {
-        let mut ledger = self.shared.ledger();
-        ledger.fence.pass(owner).map_err(Refusal::Fenced)?;
+    pub(crate) async fn cancel(&self, owner: &Owner, key: &Key) -> Result<bool, Refusal> {
+        self.shared.fence(owner).await?;
+        let ledger = self.shared.ledger();
         match ledger.outcomes.find(key) {
             Some(Known::Running(running)) => {
                 running.cancel.cancel();
@@ -162,30 +167,21 @@ impl Calls {
         }
     }
 
-    /// Lets a rollback pass under the same rules as a call that starts, one at a time for a call.
-    pub(crate) fn undo(
-        &self,
-        owner: &Owner,
-        incarnation: &str,
-        key: Key,
-    ) -> Result<Undoing, Refusal> {
-        let mut ledger = self.shared.ledger();
-        self.shared.admit(&mut ledger, owner, incarnation)?;
-        if ledger.draining {
-            return Err(Refusal::Draining);
-        }
-        let is_running = matches!(ledger.outcomes.find(&key), Some(Known::Running(_)));
-        if is_running || !ledger.undoing.insert(key.clone()) {
-            return Err(Refusal::Busy);
-        }
-        Ok(Undoing { shared: Arc::clone(&self.shared), key })
-    }
-
-    /// Drops the outcomes of settled calls.
-    pub(crate) fn forget(&self, keys: impl IntoIterator<Item = Key>) {
-        let mut ledger = self.shared.ledger();
-        for key in keys {
-            ledger.outcomes.forget(&key);
+    /// Drops the outcomes of settled calls. What the store cannot drop now expires there.
+    pub(crate) async fn forget(&self, keys: Vec<Key>) {
+        let settled: Vec<Key> = {
+            let mut ledger = self.shared.ledger();
+            for key in &keys {
+                ledger.outcomes.forget(key);
+            }
+            let is_running =
+                |key: &Key| matches!(ledger.outcomes.find(key), Some(Known::Running(_)));
+            keys.into_iter().filter(|key| !is_running(key)).collect()
+        };
+        if let Some(store) = &self.shared.store
+            && let Err(fault) = store.forget(settled).await
+        {
+            warn!(%fault, "outcomes were not forgotten");
         }
     }
 
@@ -203,78 +199,88 @@ impl Calls {
         }
     }
 
-    fn start(
-        &self,
-        ledger: &mut Ledger,
-        key: Key,
-        digest: Digest,
-        start: Start,
-    ) -> Result<Subscription, Refusal> {
-        let changes = !start.tool.about().behaviour.read_only;
-        if ledger.draining {
-            return Err(Refusal::Draining);
+    /// What is known of a call in this process; claims it if nothing is.
+    fn meet(&self, wanted: &mut Wanted) -> Result<Met, Refusal> {
+        let mut ledger = self.shared.ledger();
+        // Again under the lock under which the call is claimed: a newer owner may have come.
+        ledger.fence.pass(&wanted.owner).map_err(Refusal::Fenced)?;
+        match ledger.outcomes.find(&wanted.key) {
+            Some(Known::Running(running)) => {
+                wanted.compare(&running.digest)?;
+                Ok(Met::Running(running))
+            }
+            Some(Known::Settled { digest, outcome }) => {
+                wanted.compare(&digest)?;
+                Ok(Met::Settled(outcome))
+            }
+            Some(Known::Gone) => Err(Refusal::OutcomeGone),
+            None => self.begin(&mut ledger, wanted).map(Met::Running),
         }
-        if ledger.outcomes.running() >= self.shared.capacity
-            || (changes && ledger.outcomes.is_full())
-        {
-            return Err(Refusal::Full);
+    }
+
+    /// Begins the task of a call that this process knows nothing of.
+    fn begin(&self, ledger: &mut Ledger, wanted: &mut Wanted) -> Result<Arc<Running>, Refusal> {
+        let start = wanted.start.take();
+        let changes = start.as_ref().is_none_or(|it| !it.tool.about().behaviour.read_only);
+        // What changes nothing is not in the store.
+        let store = self.shared.store.clone().filter(|_| changes);
+        if wanted.mode == Mode::Start {
+            if ledger.draining {
+                return Err(Refusal::Draining);
+            }
+            if ledger.outcomes.running() >= self.shared.capacity
+                || (changes && ledger.outcomes.is_full())
+            {
+                return Err(Refusal::Full);
+            }
+        } else if store.is_none() {
+            return Err(Refusal::UnknownCall);
         }
-        let key = Arc::new(key);
+        let key = Arc::new(wanted.key.clone());
         let (glimpses, _) = broadcast::channel(GLIMPSES);
         let (settle, settled) = watch::channel(None);
+        let begun = if store.is_some() { Admission::Asked } else { Admission::Given };
+        let (admission, admitted) = watch::channel(begun);
         let cancel = CancellationToken::new();
-        let call = Call::telling(start.facts, start.deadline, glimpses.clone());
-        let running = Arc::new(Running { digest, changes, cancel, glimpses, settled });
-        let subscription = Subscription::running(&running);
+        let running = Arc::new(Running {
+            digest: wanted.digest,
+            changes,
+            cancel: cancel.clone(),
+            glimpses,
+            admission: admitted,
+            settled,
+        });
         ledger.outcomes.claim(Arc::clone(&key), Arc::clone(&running));
-
-        let work = Work::new(start.tool, start.arguments, call);
-        let (shared, cancel) = (Arc::clone(&self.shared), running.cancel.clone());
-        let task = async move {
-            let ended = perform(work, &shared.tasks, &cancel, &shared.stop).await;
-            let outcome = shared.settle(&key, ended);
-            settle.send_replace(Some(outcome));
-        };
-        self.shared.tasks.spawn(task.instrument(Span::current()));
-        Ok(subscription)
-    }
-}
-
-#[cfg(test)]
-impl Running {
-    /// A call that nobody works on or listens to.
-    pub(crate) fn unheard(digest: Digest, changes: bool) -> Arc<Self> {
-        let (glimpses, settled) = (broadcast::Sender::new(1), watch::channel(None).1);
-        Arc::new(Self { digest, changes, cancel: CancellationToken::new(), glimpses, settled })
-    }
-}
-
-impl Undoing {
-    /// Does the work in a task of its own, which a lost caller does not end. None if it panicked.
-    pub(crate) async fn run<F>(self, work: F) -> Option<F::Output>
-    where
-        F: Future<Output: Send> + Send + 'static,
-    {
-        let tasks = self.shared.tasks.clone();
-        let work = async move {
-            let output = work.await;
-            drop(self);
-            output
-        };
-        match tasks.spawn(work.instrument(Span::current())).await {
-            Ok(output) => Some(output),
-            Err(fault) => {
-                error!(%fault, "a rollback failed inside");
-                None
+        let (ends, shared) = (Ends { admission, settle }, Arc::clone(&self.shared));
+        match (store, start) {
+            (Some(store), start) => {
+                let claimed =
+                    durable::Claimed { shared, store, key, ends, running: Arc::clone(&running) };
+                let task = claimed.run(wanted.owner.clone(), wanted.mode, start);
+                self.shared.tasks.spawn(task.instrument(Span::current()));
+            }
+            (None, Some(start)) => {
+                let call = Call::telling(start.facts, start.deadline, running.glimpses.clone());
+                let work = Work::new(start.tool, start.arguments, call);
+                let task = async move {
+                    let ended = perform(work, &shared.tasks, &cancel, &shared.stop).await;
+                    ends.settle.send_replace(Some(shared.settle(&key, ended)));
+                };
+                self.shared.tasks.spawn(task.instrument(Span::current()));
+            }
+            (None, None) => {
+                ledger.outcomes.release(&key);
+                return Err(Refusal::UnknownCall);
             }
         }
+        Ok(running)
     }
 }
 
-impl Drop for Undoing {
-    fn drop(&mut self) {
-        self.shared.ledger().undoing.remove(&self.key);
-    }
+/// What was met under a call's key.
+enum Met {
+    Running(Arc<Running>),
+    Settled(Arc<wire::Outcome>),
 }
 
 impl Shared {
@@ -283,12 +289,7 @@ impl Shared {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The fence first: a newer owner is believed even where it means another incarnation.
-    fn admit(&self, ledger: &mut Ledger, owner: &Owner, incarnation: &str) -> Result<(), Refusal> {
-        ledger.fence.pass(owner).map_err(Refusal::Fenced)?;
-        if incarnation == self.incarnation { Ok(()) } else { Err(Refusal::OtherIncarnation) }
-    }
-
+    /// Remembers in this process how a call ended.
     fn settle(&self, key: &Arc<Key>, ended: Ended) -> Arc<wire::Outcome> {
         let outcome = Arc::new(ended.outcome);
         let mut ledger = self.ledger();
@@ -302,12 +303,19 @@ impl Shared {
 }
 
 impl Wanted {
-    fn compare(&self, digest: &Digest) -> Result<(), Refusal> {
-        let stated = match self.mode {
-            Mode::Start(_) => true,
+    fn is_stated(&self) -> bool {
+        match self.mode {
+            Mode::Start => true,
             Mode::Attach { has_arguments } => has_arguments,
-        };
-        if stated && self.digest != *digest { Err(Refusal::OtherArguments) } else { Ok(()) }
+        }
+    }
+
+    fn compare(&self, digest: &Digest) -> Result<(), Refusal> {
+        if self.is_stated() && self.digest != *digest {
+            Err(Refusal::OtherArguments)
+        } else {
+            Ok(())
+        }
     }
 }
 

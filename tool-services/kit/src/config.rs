@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use callboard_discovery::{Address, InstanceId, transport::Credentials};
 
-use crate::Workspace;
+use crate::{StoreSettings, Workspace};
 
 /// Settings of one instance. [`Config::new`] has the defaults.
 #[derive(Clone, Debug)]
@@ -24,6 +24,11 @@ pub struct Config {
     pub zone: String,
     /// Workspaces that calls may name; default: none, for tools that need none.
     pub workspaces: Vec<Workspace>,
+    /// Where it keeps what it must not forget when it dies: what became of calls that change
+    /// something, and what it takes to undo them. Default: nowhere, so that a call cut off is a call
+    /// whose outcome is unknown, and nothing can be taken back. A service of which no tool changes
+    /// anything needs none and makes none.
+    pub store: Option<StoreSettings>,
     /// Calls at work at once, at least 1; more are refused before they start. Default 256.
     pub capacity: u32,
     /// Time for calls at work to end after a shutdown was asked for; default 20 s.
@@ -43,6 +48,7 @@ impl Config {
             team: "default".to_owned(),
             zone: String::new(),
             workspaces: Vec::new(),
+            store: None,
             capacity: 256,
             drain: Duration::from_secs(20),
             linger: Duration::from_secs(2),

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use callboard_proto::tool as wire;
 
 use crate::{
-    Cost, Effect, Failure, FailureKind, Output, Rollback,
+    Cost, Effect, Failure, FailureKind, Output, Rollback, UndoMode,
     fence::{Epoch, Owner},
     judge::Judged,
     sizes,
@@ -74,6 +74,14 @@ pub(crate) fn rollback(rollback: Rollback) -> wire::RollbackResponse {
         Rollback::NotReversible(text) => wire::rollback_response::Result::NotReversible(cut(text)),
     };
     wire::RollbackResponse { result: Some(result) }
+}
+
+pub(crate) fn undo_mode(mode: wire::RollbackMode) -> UndoMode {
+    match mode {
+        wire::RollbackMode::Unspecified | wire::RollbackMode::Strict => UndoMode::Strict,
+        wire::RollbackMode::Beside => UndoMode::Beside,
+        wire::RollbackMode::Force => UndoMode::Force,
+    }
 }
 
 pub(crate) fn kind(kind: FailureKind) -> wire::FailureKind {

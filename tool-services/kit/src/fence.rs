@@ -1,6 +1,6 @@
 //! Who may still act: remembers the highest epoch seen in each partition and refuses a lower one, so
 //! that an owner which was paused and comes back starts nothing. Pure; `calls.rs` holds it under the
-//! same lock as the outcomes (`outcomes.rs`, next).
+//! same lock as the outcomes (`outcomes.rs`, next), and keeps it in the store where there is one.
 
 use std::collections::HashMap;
 
@@ -39,6 +39,13 @@ pub(crate) struct Fence {
 }
 
 impl Fence {
+    /// Whether the owner is newer than what was seen in its partition.
+    pub(crate) fn is_news(&self, owner: &Owner) -> bool {
+        let floors = self.floors.get(&owner.deployment);
+        let floor = floors.and_then(|floors| floors.get(&owner.partition));
+        floor.is_none_or(|floor| *floor < owner.epoch)
+    }
+
     /// Lets the owner pass if nobody newer was seen, and from then on nobody older.
     pub(crate) fn pass(&mut self, owner: &Owner) -> Result<(), Fenced> {
         if let Some(floor) = self

@@ -62,7 +62,7 @@
 //!
 //! Reading order of one call: `server.rs` decodes it, `calls.rs` runs it in a task of its own,
 //! `judge.rs` judges it again, `tool.rs` is what it meets, `outcomes.rs` and `fence.rs` remember it
-//! and who may ask. Which instance is asked, and what happens after a failure, is the
+//! and who may ask; `store.rs` does so for the next process. Which instance is asked, and what happens after a failure, is the
 //! orchestrator's business. Next: `serve.rs`.
 
 mod about;
@@ -74,6 +74,7 @@ mod deadline;
 mod descriptor;
 mod failure;
 mod fence;
+mod intent;
 mod judge;
 mod outcomes;
 mod refusal;
@@ -86,6 +87,7 @@ mod sizes;
 #[cfg(test)]
 mod specimens;
 mod standalone;
+mod store;
 pub mod testing;
 mod tool;
 
@@ -95,8 +97,10 @@ pub use self::{
     config::Config,
     descriptor::DescriptorError,
     failure::{Failure, FailureKind, Violation},
+    intent::{Intent, Intents},
     serve::{ServeError, serve},
     service::Service,
     standalone::main,
-    tool::{Output, Rollback, Tool, Undo, Verdict},
+    store::{StoreError, StoreSettings},
+    tool::{Output, Recovered, Rollback, Tool, Undo, UndoMode, Verdict},
 };

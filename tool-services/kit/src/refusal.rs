@@ -7,7 +7,7 @@ use callboard_proto::reason;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt as _};
 
-use crate::{Failure, calls::Refusal, fence::Fenced};
+use crate::{Failure, calls::Refusal, fence::Fenced, store::Fault};
 
 /// When a full instance may be asked again.
 const FULL_RETRY: Duration = Duration::from_millis(250);
@@ -38,7 +38,17 @@ impl From<Refusal> for Status {
             Refusal::OutcomeGone => (
                 Code::DataLoss,
                 reason::OUTCOME_GONE,
-                "the call was started and ended; its outcome is no longer held",
+                "the call was started; how it ended is not known here",
+            ),
+            Refusal::Store(Fault::Full) => (
+                Code::ResourceExhausted,
+                reason::NOT_ADMITTED,
+                "the disk that keeps the records of calls is full; nothing was started",
+            ),
+            Refusal::Store(Fault::Busy | Fault::Broken | Fault::Other(_)) => (
+                Code::Unavailable,
+                reason::NOT_ADMITTED,
+                "the records of calls cannot be kept; nothing was started",
             ),
             Refusal::Busy => {
                 return Self::aborted("the call is at work or is being taken back");

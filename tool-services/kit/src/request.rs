@@ -90,6 +90,14 @@ pub(crate) fn key(team: &str, session: &str, call_id: &str) -> Result<Key, Statu
     Ok(Key { team: team.to_owned(), session: session.to_owned(), call_id: call_id.to_owned() })
 }
 
+/// Checks a token or a name that may be empty.
+pub(crate) fn token(token: &str, what: &str) -> Result<(), Status> {
+    if token.len() <= ID {
+        return Ok(());
+    }
+    Err(Status::invalid_argument(format!("{what} has more than {ID} bytes")))
+}
+
 fn workspace(id: &str, workspaces: &[Workspace]) -> Result<Option<Workspace>, Status> {
     if id.is_empty() || workspaces.is_empty() {
         return Ok(None);

@@ -9,13 +9,19 @@ use callboard_discovery::{
 };
 use callboard_proto::{FILE_DESCRIPTOR_SET, size, tool::tool_service_server::ToolServiceServer};
 use callboard_telemetry::{TraceLayer, metrics};
-use tokio::time::timeout;
+use tokio::{task::spawn_blocking, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tonic::service::Routes;
 use tonic_health::{ServingStatus, server::HealthReporter};
 use tracing::{info, warn};
 
-use crate::{Config, Service, calls::Calls, descriptor::DescriptorError, server::Server};
+use crate::{
+    Config, Service, StoreError,
+    calls::Calls,
+    descriptor::DescriptorError,
+    server::Server,
+    store::{Opened, Store},
+};
 
 /// Full name of the service on the wire.
 const TOOL_SERVICE: &str = "callboard.tool.v1.ToolService";
@@ -31,6 +37,9 @@ pub enum ServeError {
     /// The service or one of its tools is badly described.
     #[error(transparent)]
     Descriptor(#[from] DescriptorError),
+    /// What the service did before cannot be known.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The address cannot be listened on.
     #[error(transparent)]
     Bind(#[from] BindError),
@@ -57,8 +66,9 @@ pub async fn serve(
     shutdown: CancellationToken,
 ) -> Result<(), ServeError> {
     let description = service.describe()?;
-    let bound = transport::bind(&config.listen, &config.credentials).await?;
     let incarnation = uuid::Uuid::new_v4().simple().to_string();
+    let opened = open_store(&service, &config, &incarnation).await?;
+    let bound = transport::bind(&config.listen, &config.credentials).await?;
     let address = config.advertise.clone().unwrap_or_else(|| bound.address().clone());
     let instance = Instance {
         id: config.instance.clone().unwrap_or_else(|| InstanceId::new(service.name())),
@@ -72,12 +82,12 @@ pub async fn serve(
         state: State::Serving,
         descriptors: description.digest.clone(),
         incarnation: incarnation.clone(),
-        // Outcomes are in memory: nobody shares them.
-        store: String::new(),
+        // Empty: outcomes are in memory, and nobody shares them.
+        store: opened.as_ref().map_or_else(String::new, |it| it.store.id().to_owned()),
         workspaces: config.workspaces.iter().map(|workspace| workspace.id.clone()).collect(),
         pid: process::id(),
     };
-    let calls = Calls::new(incarnation, config.capacity.max(1) as usize);
+    let calls = Calls::new(incarnation, config.capacity.max(1) as usize, opened);
     let server = Server::new(&service, description, &config.workspaces, calls.clone());
     let (health, routes) = routes(server).await?;
     let close = CancellationToken::new();
@@ -114,6 +124,24 @@ pub async fn serve(
     let _ = quick(registration.release()).await;
     info!("stopped");
     Ok(())
+}
+
+/// Opens the store of a service that changes things.
+async fn open_store(
+    service: &Service,
+    config: &Config,
+    incarnation: &str,
+) -> Result<Option<Opened>, ServeError> {
+    let Some(settings) = config.store.clone().filter(|_| service.changes()) else {
+        return Ok(None);
+    };
+    let incarnation = incarnation.to_owned();
+    let opening = spawn_blocking(move || Store::open(&settings, &incarnation));
+    match opening.await {
+        Ok(opened) => Ok(Some(opened?)),
+        // Cancelled: the runtime is going down.
+        Err(_) => Err(ServeError::Server(None)),
+    }
 }
 
 /// Says that nothing new is taken, then waits for what is at work.

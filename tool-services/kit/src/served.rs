@@ -6,12 +6,17 @@ use std::{fmt::Debug, sync::Arc};
 use futures_util::future::BoxFuture;
 use serde_path_to_error::{Path, Segment};
 
-use crate::{About, Call, Failure, Output, Rollback, Tool, Undo, Verdict};
+use crate::{About, Call, Failure, Intent, Output, Recovered, Rollback, Tool, Undo, Verdict};
 
 /// A tool whose argument type is hidden.
 pub(crate) trait Served: Debug + Send + Sync {
     fn about(&self) -> &About;
     fn prepare(&self, arguments: &[u8]) -> Result<Box<dyn Prepared>, Failure>;
+    fn recover<'a>(
+        &'a self,
+        intent: Option<&'a Intent>,
+        call: &'a Call,
+    ) -> BoxFuture<'a, Recovered>;
     fn rollback<'a>(&'a self, undo: &'a Undo, call: &'a Call) -> BoxFuture<'a, Rollback>;
 }
 
@@ -48,6 +53,14 @@ impl<T: Tool> Served for Typed<T> {
     fn prepare(&self, arguments: &[u8]) -> Result<Box<dyn Prepared>, Failure> {
         let arguments = parse::<T::Args>(arguments)?;
         Ok(Box::new(Ready { tool: Arc::clone(&self.tool), arguments }))
+    }
+
+    fn recover<'a>(
+        &'a self,
+        intent: Option<&'a Intent>,
+        call: &'a Call,
+    ) -> BoxFuture<'a, Recovered> {
+        Box::pin(self.tool.recover(intent, call))
     }
 
     fn rollback<'a>(&'a self, undo: &'a Undo, call: &'a Call) -> BoxFuture<'a, Rollback> {

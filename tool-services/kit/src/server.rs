@@ -15,9 +15,9 @@ use tonic::{Code, Request, Response, Status};
 use tracing::{Span, error, warn};
 
 use crate::{
-    Failure, Rollback, Service, Undo, Workspace,
+    Failure, Rollback, Service, Workspace,
     call::Call,
-    calls::{Calls, Mode, Refusal, Start, Subscription, Wanted, panic_text},
+    calls::{Calls, Mode, Refusal, Start, Subscription, Undoing, Wanted, WantedBack, panic_text},
     convert, deadline,
     judge::judge,
     refusal,
@@ -110,7 +110,7 @@ impl ToolService for Server {
             return Ok(answer(failed(call_id, failure)));
         }
         let wanted = self.wanted(asked, mode, limit)?;
-        match self.calls.invoke(wanted) {
+        match self.calls.invoke(wanted).await {
             Ok(subscription) => Ok(answer(subscription)),
             Err(Refusal::OtherArguments) => {
                 let failure = Failure::conflict(
@@ -133,7 +133,7 @@ impl ToolService for Server {
         let message = request.into_inner();
         let key = request::key(&message.team, &message.session, &message.call_id)?;
         let owner = request::owner(message.deployment, message.partition, message.epoch)?;
-        let known = self.calls.cancel(&owner, &key)?;
+        let known = self.calls.cancel(&owner, &key).await?;
         Ok(Response::new(wire::CancelResponse { known }))
     }
 
@@ -143,22 +143,33 @@ impl ToolService for Server {
     ) -> Result<Response<wire::RollbackResponse>, Status> {
         let limit = deadline::timeout(request.metadata());
         let message = request.into_inner();
+        let mode = message.mode();
         let asked = request::read(message.call, &self.workspaces)?;
         let tool = Arc::clone(self.tool(&asked.facts.tool)?);
-        let undoing = self.calls.undo(&asked.owner, &asked.incarnation, asked.key)?;
-        if !tool.about().behaviour.reversible || message.undo_token.is_empty() {
-            let nothing = Rollback::NotReversible("There is nothing to take back.".to_owned());
+        if !tool.about().behaviour.reversible {
+            let nothing = Rollback::NotReversible("The tool has no way back.".to_owned());
             return Ok(Response::new(convert::rollback(nothing)));
         }
-        let undo = Undo { token: message.undo_token, dry_run: message.dry_run };
-        let call = Call::new(asked.facts, ends(limit, tool.as_ref()));
-        // In a task of its own: a caller that is lost must not leave half a rollback.
-        let rollback = undoing
-            .run(async move { timeout_at(call.deadline, tool.rollback(&undo, &call)).await });
-        match rollback.await {
-            Some(Ok(rollback)) => Ok(Response::new(convert::rollback(rollback))),
-            Some(Err(_)) => Err(Status::deadline_exceeded("the rollback took too long")),
-            None => Err(Status::internal("the tool failed inside during the rollback")),
+        request::token(&message.undo_token, "undo_token")?;
+        request::token(&message.rollback_id, "rollback_id")?;
+        let wanted = WantedBack {
+            owner: asked.owner,
+            incarnation: asked.incarnation,
+            key: asked.key,
+            call: Call::new(asked.facts, ends(limit, tool.as_ref())),
+            tool,
+            mode: convert::undo_mode(mode),
+            token: message.undo_token,
+            id: message.rollback_id,
+            dry_run: message.dry_run,
+        };
+        match self.calls.undo(wanted).await {
+            Ok(rollback) => Ok(Response::new(convert::rollback(rollback))),
+            Err(Undoing::Refused(refusal)) => Err(refusal.into()),
+            Err(Undoing::TooLong) => Err(Status::deadline_exceeded("the rollback took too long")),
+            Err(Undoing::Crashed) => {
+                Err(Status::internal("the tool failed inside during the rollback"))
+            }
         }
     }
 
@@ -175,7 +186,7 @@ impl ToolService for Server {
             .iter()
             .map(|call_id| request::key(&message.team, &message.session, call_id))
             .collect();
-        self.calls.forget(keys?);
+        self.calls.forget(keys?).await;
         Ok(Response::new(wire::ForgetResponse {}))
     }
 }
@@ -188,21 +199,27 @@ impl Server {
         limit: Option<Duration>,
     ) -> Result<Wanted, Status> {
         let Asked { owner, incarnation, key, digest, facts, arguments } = asked;
+        let tool = self.tool(&facts.tool).map(Arc::clone);
         let mode = match mode {
             wire::InvokeMode::Start => {
-                let tool = Arc::clone(self.tool(&facts.tool)?);
+                if let Err(unknown) = tool {
+                    return Err(unknown);
+                }
                 if limit.is_some_and(|limit| limit.is_zero()) {
                     return Err(Status::deadline_exceeded("no time was left to start the call"));
                 }
-                let deadline = ends(limit, tool.as_ref());
-                Mode::Start(Box::new(Start { tool, arguments, facts, deadline }))
+                Mode::Start
             }
             wire::InvokeMode::Attach => Mode::Attach { has_arguments: !arguments.is_empty() },
             wire::InvokeMode::Unspecified => {
                 return Err(Status::new(Code::InvalidArgument, "the mode is missing"));
             }
         };
-        Ok(Wanted { owner, incarnation, key, digest, mode })
+        let start = tool.ok().map(|tool| {
+            let deadline = ends(limit, tool.as_ref());
+            Box::new(Start { tool, arguments, facts, deadline })
+        });
+        Ok(Wanted { owner, incarnation, key, digest, mode, start })
     }
 }
 

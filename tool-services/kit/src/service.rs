@@ -51,6 +51,11 @@ impl Service {
         descriptor::service(self)
     }
 
+    /// Whether any tool changes something.
+    pub(crate) fn changes(&self) -> bool {
+        self.tools.iter().any(|(tool, _)| !tool.about().behaviour.read_only)
+    }
+
     pub(crate) fn tools(&self) -> impl Iterator<Item = (&Arc<dyn Served>, &serde_json::Value)> {
         self.tools.iter().map(|(tool, schema)| (tool, schema))
     }

@@ -36,7 +36,8 @@ enum Fault {
 /// `tcp:HOST:PORT` or `unix:/PATH` (default: a socket in the directory) and `CALLBOARD_ADVERTISE`
 /// how others reach it; `CALLBOARD_TOKEN_FILE` holds the deployment token, without which TCP is
 /// refused. Optional: `CALLBOARD_TEAM`, `CALLBOARD_ZONE`, `CALLBOARD_WORKSPACE` (`ID=PATH`, comma
-/// separated), `CALLBOARD_CAPACITY`, `CALLBOARD_DRAIN_SECONDS`, `CALLBOARD_ETCD_PREFIX`,
+/// separated), `CALLBOARD_STORE` (a folder of the service's own, for one that changes things),
+/// `CALLBOARD_CAPACITY`, `CALLBOARD_DRAIN_SECONDS`, `CALLBOARD_ETCD_PREFIX`,
 /// `CALLBOARD_ETCD_USER`, `CALLBOARD_ETCD_PASSWORD_FILE`, `CALLBOARD_LOG`, `CALLBOARD_LOG_DIR`,
 /// `CALLBOARD_TRACE_SAMPLE` and `OTEL_EXPORTER_OTLP_ENDPOINT`.
 ///
@@ -56,7 +57,9 @@ pub fn main(service: impl FnOnce() -> Service) -> ExitCode {
                 fault,
                 Fault::Setting(_)
                     | Fault::Telemetry(_)
-                    | Fault::Serve(ServeError::Descriptor(_) | ServeError::Bind(_))
+                    | Fault::Serve(
+                        ServeError::Descriptor(_) | ServeError::Bind(_) | ServeError::Store(_)
+                    )
             );
             ExitCode::from(if is_setting { 2 } else { 1 })
         }

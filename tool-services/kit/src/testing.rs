@@ -210,6 +210,35 @@ impl Served {
         collect(self.client().invoke(Request::new(request)).await?.into_inner()).await
     }
 
+    /// Takes a call back, under a name of the wish.
+    ///
+    /// # Errors
+    /// The status, if there is no answer.
+    pub async fn undo(
+        &self,
+        call: &wire::ToolCall,
+        rollback_id: &str,
+    ) -> Result<wire::rollback_response::Result, Status> {
+        let request = wire::RollbackRequest {
+            call: Some(wire::ToolCall { arguments: Vec::new().into(), ..call.clone() }),
+            rollback_id: rollback_id.to_owned(),
+            ..wire::RollbackRequest::default()
+        };
+        self.roll_back(request).await
+    }
+
+    /// Sends a rollback.
+    ///
+    /// # Errors
+    /// The status, if there is no answer.
+    pub async fn roll_back(
+        &self,
+        request: wire::RollbackRequest,
+    ) -> Result<wire::rollback_response::Result, Status> {
+        let response = self.client().rollback(request).await?.into_inner();
+        response.result.ok_or_else(|| Status::internal("no answer"))
+    }
+
     /// Asks for a shutdown and waits for the end of the drain.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{About, Call, Failure};
+use crate::{About, Call, Failure, Intent};
 
 /// One tool. An instance of it serves all calls, many at once.
 pub trait Tool: Send + Sync + 'static {
@@ -38,8 +38,21 @@ pub trait Tool: Send + Sync + 'static {
         call: &Call,
     ) -> impl Future<Output = Result<Output, Failure>> + Send;
 
-    /// Takes back the effect of a settled call. Only asked of a tool that says
-    /// [`About::reversible`].
+    /// Says what became of a call whose process died before its outcome was known: `intent` is what
+    /// it kept ([`Call::intend`]), if it came so far. Changes nothing, but for what such a call
+    /// leaves lying about. Only asked of a tool that changes things, in a service with a store.
+    fn recover(
+        &self,
+        intent: Option<&Intent>,
+        call: &Call,
+    ) -> impl Future<Output = Recovered> + Send {
+        let _ = (intent, call);
+        ready(Recovered::Unknown)
+    }
+
+    /// Takes back the effect of a settled call, or of one that was cut off. Only asked of a tool
+    /// that says [`About::reversible`]. It may be asked again after it was cut off itself: where
+    /// everything is as it was before the call, it is [`Rollback::Undone`].
     fn rollback(&self, undo: &Undo, call: &Call) -> impl Future<Output = Rollback> + Send {
         let _ = (undo, call);
         ready(Rollback::NotReversible("The tool has no way back.".to_owned()))
@@ -121,10 +134,39 @@ impl Output {
 /// A wish to take back the effect of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undo {
-    /// Token from the call's [`Output`].
+    /// Token from the call's [`Output`]; the kit's own where the tool gave none, and empty where
+    /// the output was lost.
     pub token: String,
     /// Only check whether it could be done.
     pub dry_run: bool,
+    /// What to do where something changed since.
+    pub mode: UndoMode,
+    /// What the call kept; always there for a tool that keeps its intents and gives no token.
+    pub intent: Option<Intent>,
+}
+
+/// What a rollback does where something changed since the call. A tool that has no such way says
+/// [`Rollback::NotReversible`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UndoMode {
+    /// Refuses with [`Rollback::Conflict`].
+    #[default]
+    Strict,
+    /// Restores beside what is there now, under a name that says so.
+    Beside,
+    /// Restores all the same: what changed since is lost.
+    Force,
+}
+
+/// What became of a call whose process died in the middle.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Recovered {
+    /// The effect was had; this is the call's output.
+    Done(Output),
+    /// Nothing was changed: the call may be started again.
+    Untouched,
+    /// That cannot be found out.
+    Unknown,
 }
 
 /// What became of a rollback.

@@ -16,14 +16,14 @@ use callboard_proto::tool as wire;
 use callboard_telemetry::{metrics, span};
 use tokio::{
     task::JoinHandle,
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, sleep_until, timeout, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{Instrument as _, Span, error, warn};
 
-use super::DRAIN_GRACE;
+use super::{DRAIN_GRACE, undo};
 use crate::{
-    Failure, FailureKind,
+    Failure, FailureKind, Intent, Output, Recovered,
     call::Call,
     convert,
     judge::{Judged, judge},
@@ -86,8 +86,9 @@ impl Work {
             return convert::failure(Failure::cancelled("Cancelled; nothing was started."));
         }
         self.started.store(true, Ordering::Release);
+        let can_go_back = |call: &Call| about.behaviour.reversible && call.intents().is_kept();
         match prepared.invoke(&self.call).await {
-            Ok(output) => convert::output(sizes::fit(output)),
+            Ok(output) => told(output, can_go_back(&self.call), self.call.id()),
             Err(failure) => convert::failure(failure),
         }
     }
@@ -131,6 +132,39 @@ pub(super) async fn perform(
         result: Some(result),
     };
     Ended { outcome, started: started.load(Ordering::Acquire) }
+}
+
+/// An output as it goes out, with the key to what is kept of its effect.
+pub(super) fn told(mut output: Output, is_kept: bool, call_id: &str) -> wire::outcome::Result {
+    if is_kept && output.undo_token.is_none() {
+        output.undo_token = Some(undo::token(call_id));
+    }
+    convert::output(sizes::fit(output))
+}
+
+/// Asks a tool what became of a call that an earlier process left in the middle. A tool that fails
+/// at it does not know.
+pub(super) async fn recover(
+    tool: Arc<dyn Served>,
+    intent: Option<Intent>,
+    call: Call,
+    tasks: &TaskTracker,
+) -> Recovered {
+    let deadline = call.deadline;
+    let stop = call.cancellation.clone();
+    let task = async move { tool.recover(intent.as_ref(), &call).await };
+    let task = tasks.spawn(task.instrument(Span::current()));
+    match timeout_at(deadline, task).await {
+        Ok(Ok(recovered)) => recovered,
+        Ok(Err(fault)) => {
+            error!(%fault, "a tool failed inside while it looked into an interrupted call");
+            Recovered::Unknown
+        }
+        Err(_) => {
+            stop.cancel();
+            Recovered::Unknown
+        }
+    }
 }
 
 struct Effects<'a> {

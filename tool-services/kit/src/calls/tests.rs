@@ -1,9 +1,10 @@
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use serde_json::json;
 use wire::{FailureKind, invoke_response::Piece};
 
 use super::*;
 use crate::{
+    Rollback, UndoMode,
     fence::Epoch,
     served::Typed,
     specimens::{Record, Specimen},
@@ -19,7 +20,7 @@ struct Rig {
 
 impl Rig {
     fn new(capacity: usize) -> Self {
-        Self { calls: Calls::new(INCARNATION.to_owned(), capacity), record: Record::new() }
+        Self { calls: Calls::new(INCARNATION.to_owned(), capacity, None), record: Record::new() }
     }
 
     fn wanted(&self, call_id: &str, tool: &'static str, act: &str) -> Wanted {
@@ -40,17 +41,43 @@ impl Rig {
             incarnation: INCARNATION.to_owned(),
             key: key(call_id),
             digest,
-            mode: Mode::Start(Box::new(start)),
+            mode: Mode::Start,
+            start: Some(Box::new(start)),
         }
     }
 
     fn start(&self, call_id: &str, tool: &'static str, act: &str) -> Result<Subscription, Refusal> {
-        self.calls.invoke(self.wanted(call_id, tool, act))
+        self.invoke(self.wanted(call_id, tool, act))
+    }
+
+    /// Without a store nothing has to be waited for.
+    fn invoke(&self, wanted: Wanted) -> Result<Subscription, Refusal> {
+        self.calls.invoke(wanted).now_or_never().unwrap()
+    }
+
+    fn cancel(&self, owner: &Owner, call_id: &str) -> Result<bool, Refusal> {
+        self.calls.cancel(owner, &key(call_id)).now_or_never().unwrap()
+    }
+
+    fn undo(&self, owner: Owner, call_id: &str) -> impl Future<Output = Result<Rollback, Undoing>> {
+        let wanted = WantedBack {
+            owner,
+            incarnation: INCARNATION.to_owned(),
+            key: key(call_id),
+            tool: Arc::new(Typed::new(Specimen::new("change", &self.record))),
+            call: Call::new(Facts::default(), Instant::now() + LIMIT),
+            token: "wait".to_owned(),
+            id: String::new(),
+            dry_run: false,
+            mode: UndoMode::Strict,
+        };
+        let calls = self.calls.clone();
+        async move { calls.undo(wanted).await }
     }
 
     fn attach(&self, call_id: &str) -> Result<Subscription, Refusal> {
         let wanted = self.wanted(call_id, "look", "answer");
-        self.calls.invoke(Wanted { mode: Mode::Attach { has_arguments: false }, ..wanted })
+        self.invoke(Wanted { mode: Mode::Attach { has_arguments: false }, ..wanted })
     }
 }
 
@@ -127,7 +154,7 @@ async fn an_attach_to_an_unknown_call_starts_nothing_and_raises_the_floor() {
     let rig = Rig::new(4);
     let mut wanted = rig.wanted("a", "change", "answer");
     (wanted.mode, wanted.owner) = (Mode::Attach { has_arguments: true }, owner(11));
-    assert_eq!(rig.calls.invoke(wanted).unwrap_err(), Refusal::UnknownCall);
+    assert_eq!(rig.invoke(wanted).unwrap_err(), Refusal::UnknownCall);
     let seen = Epoch { generation: 1, revision: 11 };
     let stale = Refusal::Fenced(Fenced::Stale { seen });
     assert_eq!(rig.start("a", "change", "answer").unwrap_err(), stale);
@@ -140,11 +167,11 @@ async fn a_stale_owner_neither_starts_nor_cancels_nor_takes_back() {
     let running = rig.start("a", "change", "wait").unwrap();
     rig.record.begun(1).await;
     let seen = Epoch { generation: 1, revision: 12 };
-    assert_eq!(rig.calls.cancel(&owner(12), &key("unknown")), Ok(false));
+    assert_eq!(rig.cancel(&owner(12), "unknown"), Ok(false));
     let stale = Refusal::Fenced(Fenced::Stale { seen });
-    assert_eq!(rig.calls.cancel(&owner(10), &key("a")), Err(stale));
-    let undo = rig.calls.undo(&owner(11), INCARNATION, key("b")).unwrap_err();
-    assert_eq!(undo, Refusal::Fenced(Fenced::Stale { seen }));
+    assert_eq!(rig.cancel(&owner(10), "a"), Err(stale));
+    let undo = rig.undo(owner(11), "b").await.unwrap_err();
+    assert_eq!(undo, Undoing::Refused(Refusal::Fenced(Fenced::Stale { seen })));
     rig.record.gate.add_permits(1);
     assert_eq!(content(running).await, "done");
 }
@@ -154,7 +181,7 @@ async fn a_call_for_another_incarnation_is_refused_and_its_epoch_believed() {
     let rig = Rig::new(4);
     let mut wanted = rig.wanted("a", "look", "answer");
     (wanted.incarnation, wanted.owner) = ("another".to_owned(), owner(11));
-    assert_eq!(rig.calls.invoke(wanted).unwrap_err(), Refusal::OtherIncarnation);
+    assert_eq!(rig.invoke(wanted).unwrap_err(), Refusal::OtherIncarnation);
     let refusal = rig.start("a", "look", "answer").unwrap_err();
     assert!(matches!(refusal, Refusal::Fenced(Fenced::Stale { .. })), "{refusal:?}");
     assert_eq!(rig.record.started(), Vec::<String>::new());
@@ -192,7 +219,7 @@ async fn a_tool_that_notices_the_end_says_what_was_done() {
     assert_eq!((kind, message.as_str()), (FailureKind::Timeout, "Stopped after 3 of 7."));
     let running = rig.start("b", "change", "wait_politely").unwrap();
     rig.record.begun(2).await;
-    assert_eq!(rig.calls.cancel(&owner(10), &key("b")), Ok(true));
+    assert_eq!(rig.cancel(&owner(10), "b"), Ok(true));
     let (kind, message) = failure(running).await;
     assert_eq!((kind, message.as_str()), (FailureKind::Cancelled, "Stopped after 3 of 7."));
 }
@@ -203,12 +230,12 @@ async fn a_cancel_ends_a_tool_that_does_not_listen() {
     let running = rig.start("a", "change", "wait").unwrap();
     rig.record.begun(1).await;
     let began = Instant::now();
-    assert_eq!(rig.calls.cancel(&owner(10), &key("a")), Ok(true));
+    assert_eq!(rig.cancel(&owner(10), "a"), Ok(true));
     let (kind, _) = failure(running).await;
     assert_eq!(kind, FailureKind::Cancelled);
     assert!(began.elapsed() < Duration::from_secs(2));
     assert_eq!(rig.record.open(), 0);
-    assert_eq!(rig.calls.cancel(&owner(10), &key("a")), Ok(true));
+    assert_eq!(rig.cancel(&owner(10), "a"), Ok(true));
 }
 
 #[tokio::test(start_paused = true)]
@@ -225,9 +252,8 @@ async fn a_panic_is_an_internal_failure_that_keeps_its_words() {
 async fn a_tool_that_blocks_its_thread_does_not_keep_its_caller() {
     let rig = Rig::new(4);
     let mut wanted = rig.wanted("a", "look", "block");
-    let Mode::Start(start) = &mut wanted.mode else { panic!() };
-    start.deadline = Instant::now() + Duration::from_millis(100);
-    let (kind, _) = failure(rig.calls.invoke(wanted).unwrap()).await;
+    wanted.start.as_mut().unwrap().deadline = Instant::now() + Duration::from_millis(100);
+    let (kind, _) = failure(rig.invoke(wanted).unwrap()).await;
     assert_eq!((kind, rig.record.open()), (FailureKind::Timeout, 1));
 }
 
@@ -271,7 +297,8 @@ async fn a_drain_waits_for_calls_at_work_and_takes_no_new_one() {
     let drain = tokio::spawn(async move { calls.drain(LIMIT / 2).await });
     tokio::task::yield_now().await;
     assert_eq!(rig.start("b", "look", "answer").unwrap_err(), Refusal::Draining);
-    assert_eq!(rig.calls.undo(&owner(10), INCARNATION, key("b")).unwrap_err(), Refusal::Draining);
+    let refused = Err(Undoing::Refused(Refusal::Draining));
+    assert_eq!(rig.undo(owner(10), "b").await, refused);
     let attached = rig.attach("a").unwrap();
     rig.record.gate.add_permits(1);
     drain.await.unwrap();
@@ -295,14 +322,16 @@ async fn a_drain_stops_what_does_not_end_in_time() {
 #[tokio::test(start_paused = true)]
 async fn one_rollback_at_a_time_and_none_of_a_call_at_work() {
     let rig = Rig::new(4);
-    let undoing = rig.calls.undo(&owner(10), INCARNATION, key("a")).unwrap();
-    assert_eq!(rig.calls.undo(&owner(10), INCARNATION, key("a")).unwrap_err(), Refusal::Busy);
-    drop(undoing);
-    let undoing = rig.calls.undo(&owner(10), INCARNATION, key("a")).unwrap();
-    assert_eq!(undoing.run(async { 7 }).await, Some(7));
+    let refused = Err(Undoing::Refused(Refusal::Busy));
+    let mut first = Box::pin(rig.undo(owner(10), "a"));
+    assert_eq!(first.as_mut().now_or_never(), None);
+    assert_eq!(rig.undo(owner(10), "a").await, refused);
+    rig.record.gate.add_permits(1);
+    assert_eq!(first.await, Ok(Rollback::Undone("waited".to_owned())));
     let _running = rig.start("b", "change", "wait").unwrap();
-    assert_eq!(rig.calls.undo(&owner(10), INCARNATION, key("b")).unwrap_err(), Refusal::Busy);
-    assert!(rig.calls.undo(&owner(10), INCARNATION, key("a")).is_ok());
+    assert_eq!(rig.undo(owner(10), "b").await, refused);
+    rig.record.gate.add_permits(2);
+    assert_eq!(rig.undo(owner(10), "a").await, Ok(Rollback::Undone("waited".to_owned())));
 }
 
 #[tokio::test(start_paused = true)]
@@ -310,9 +339,9 @@ async fn glimpses_come_in_order_before_the_outcome_and_chunks_keep_their_size() 
     let rig = Rig::new(4);
     let text = format!("a{}", "数".repeat(100_000));
     let mut wanted = rig.wanted("a", "look", "tell");
-    let Mode::Start(start) = &mut wanted.mode else { panic!() };
-    start.arguments = json!({"act": "tell", "text": text}).to_string().into();
-    let stream = rig.calls.invoke(wanted).unwrap().into_stream();
+    wanted.start.as_mut().unwrap().arguments =
+        json!({"act": "tell", "text": text}).to_string().into();
+    let stream = rig.invoke(wanted).unwrap().into_stream();
     let pieces: Vec<_> = stream.map(|piece| piece.unwrap().piece.unwrap()).collect().await;
     let Piece::Progress(first) = &pieces[0] else { panic!() };
     assert_eq!((first.message.as_str(), first.fraction), ("begun", None));

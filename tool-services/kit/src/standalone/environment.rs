@@ -9,7 +9,7 @@ use callboard_discovery::{
 };
 use callboard_telemetry::Config as Telemetry;
 
-use crate::{Config, Workspace};
+use crate::{Config, StoreSettings, Workspace};
 
 const PREFIX: &str = "/callboard";
 const LEASE: Duration = Duration::from_secs(10);
@@ -67,6 +67,7 @@ impl Settings {
         serve.zone = get("CALLBOARD_ZONE").unwrap_or_default();
         serve.workspaces =
             get("CALLBOARD_WORKSPACE").map(workspaces).transpose()?.unwrap_or_default();
+        serve.store = get("CALLBOARD_STORE").map(StoreSettings::new);
         if let Some(capacity) = number(&get, "CALLBOARD_CAPACITY", "a whole number from 1")? {
             serve.capacity = capacity;
         }
@@ -196,6 +197,7 @@ mod tests {
             ("CALLBOARD_TEAM", "finance"),
             ("CALLBOARD_ZONE", "eu-1"),
             ("CALLBOARD_WORKSPACE", "w1=/srv/one, w2=/srv/two"),
+            ("CALLBOARD_STORE", "/var/lib/tool"),
             ("CALLBOARD_CAPACITY", "8"),
             ("CALLBOARD_DRAIN_SECONDS", "5"),
             ("CALLBOARD_LOG", "debug"),
@@ -218,6 +220,7 @@ mod tests {
         assert!(serve.credentials.token.unwrap().matches("0123456789abcdef"));
         assert_eq!((serve.team.as_str(), serve.zone.as_str()), ("finance", "eu-1"));
         let workspace = |id: &str, path: &str| Workspace { id: id.to_owned(), path: path.into() };
+        assert_eq!(serve.store, Some(StoreSettings::new("/var/lib/tool")));
         assert_eq!(serve.workspaces, [workspace("w1", "/srv/one"), workspace("w2", "/srv/two")]);
         assert_eq!((serve.capacity, serve.drain), (8, Duration::from_secs(5)));
         let telemetry = settings.telemetry;

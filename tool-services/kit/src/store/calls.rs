@@ -1,0 +1,242 @@
+//! Claims, outcomes and epochs in the file, each a step of a transaction that `writer.rs` commits.
+//! What a claim finds is for `calls.rs` of the kit to act on. Next: `undo.rs`.
+
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use callboard_proto::tool as wire;
+use prost::Message as _;
+use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
+
+use super::lives::Lives;
+use crate::{
+    Intent,
+    fence::{Epoch, Owner},
+    outcomes::{Digest, Key},
+};
+
+/// Calls whose outcome is remembered; over it new ones are refused until some are forgotten.
+const CALLS: i64 = 100_000;
+
+/// A wish to have a call.
+#[derive(Clone, Debug)]
+pub(crate) struct Claim {
+    pub(crate) owner: Owner,
+    pub(crate) key: Arc<Key>,
+    /// Absent where the caller does not say what the call is.
+    pub(crate) digest: Option<Digest>,
+    /// False: only asks what became of it.
+    pub(crate) may_start: bool,
+}
+
+/// What a claim finds.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Found {
+    /// Nothing: the call is now claimed by this process, if it was to be started.
+    Nothing,
+    /// It was begun by a process that is dead: it is now claimed by this one.
+    Interrupted(Option<Intent>),
+    /// It ended so.
+    Settled(Arc<wire::Outcome>),
+    /// It was started; how it ended is no longer known.
+    Gone,
+    /// It is at work in another process.
+    Elsewhere,
+    /// Another call has this id.
+    OtherArguments,
+    /// A newer owner was seen.
+    Stale(Epoch),
+    /// No more calls can be remembered.
+    Full,
+}
+
+struct Row {
+    id: i64,
+    digest: Vec<u8>,
+    is_ended: bool,
+    incarnation: String,
+    outcome: Option<Vec<u8>>,
+}
+
+/// Claims a call, or says what is known of it.
+pub(super) fn claim(
+    tx: &Transaction<'_>,
+    claim: &Claim,
+    incarnation: &str,
+    lives: &Lives,
+) -> rusqlite::Result<Found> {
+    if let Some(seen) = raise(tx, &claim.owner)? {
+        return Ok(Found::Stale(seen));
+    }
+    let Some(row) = find(tx, &claim.key)? else {
+        return insert(tx, claim, incarnation);
+    };
+    if claim.digest.is_some_and(|digest| digest[..] != row.digest[..]) {
+        return Ok(Found::OtherArguments);
+    }
+    if row.is_ended {
+        let outcome = row.outcome.and_then(|bytes| wire::Outcome::decode(&bytes[..]).ok());
+        return Ok(outcome.map_or(Found::Gone, |outcome| Found::Settled(Arc::new(outcome))));
+    }
+    // This process knows its own calls: one that only the file knows is not at work.
+    if row.incarnation != incarnation && lives.is_alive(&row.incarnation) {
+        return Ok(Found::Elsewhere);
+    }
+    tx.prepare_cached("UPDATE call SET incarnation = ?2 WHERE id = ?1")?
+        .execute(params![row.id, incarnation])?;
+    Ok(Found::Interrupted(super::undo::intent(tx, &claim.key)?))
+}
+
+fn find(tx: &Transaction<'_>, key: &Key) -> rusqlite::Result<Option<Row>> {
+    tx.prepare_cached(
+        "SELECT id, digest, state, incarnation, outcome FROM call
+          WHERE team = ?1 AND session = ?2 AND call_id = ?3",
+    )?
+    .query_row(params![key.team, key.session, key.call_id], |row| {
+        Ok(Row {
+            id: row.get(0)?,
+            digest: row.get(1)?,
+            is_ended: row.get::<_, i64>(2)? == 1,
+            incarnation: row.get(3)?,
+            outcome: row.get(4)?,
+        })
+    })
+    .optional()
+}
+
+fn insert(tx: &Transaction<'_>, claim: &Claim, incarnation: &str) -> rusqlite::Result<Found> {
+    let (true, Some(digest)) = (claim.may_start, claim.digest) else { return Ok(Found::Nothing) };
+    if is_full(tx)? {
+        return Ok(Found::Full);
+    }
+    let key = &claim.key;
+    tx.prepare_cached(
+        "INSERT INTO call (team, session, call_id, digest, state, incarnation, at)
+         VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6)",
+    )?
+    .execute(params![key.team, key.session, key.call_id, &digest[..], incarnation, now()])?;
+    Ok(Found::Nothing)
+}
+
+/// Counts only where there may be too many.
+fn is_full(tx: &Transaction<'_>) -> rusqlite::Result<bool> {
+    let span: i64 = tx
+        .prepare_cached(
+            "SELECT coalesce((SELECT max(id) FROM call) - (SELECT min(id) FROM call), 0)",
+        )?
+        .query_row([], |row| row.get(0))?;
+    if span < CALLS {
+        return Ok(false);
+    }
+    let count: i64 = tx
+        .prepare_cached("SELECT count(*) FROM call WHERE is_forgotten = 0")?
+        .query_row([], |row| row.get(0))?;
+    Ok(count >= CALLS)
+}
+
+/// Records how a call ended.
+pub(super) fn settle(
+    tx: &Transaction<'_>,
+    key: &Key,
+    outcome: &wire::Outcome,
+) -> rusqlite::Result<()> {
+    tx.prepare_cached(
+        "UPDATE call SET state = 1, at = ?4, outcome = ?5
+          WHERE team = ?1 AND session = ?2 AND call_id = ?3 AND state = 0",
+    )?
+    .execute(params![key.team, key.session, key.call_id, now(), outcome.encode_to_vec()])?;
+    Ok(())
+}
+
+/// Drops the claim of a call that was not started.
+pub(super) fn release(tx: &Transaction<'_>, key: &Key, incarnation: &str) -> rusqlite::Result<()> {
+    tx.prepare_cached(
+        "DELETE FROM call WHERE team = ?1 AND session = ?2 AND call_id = ?3 AND state = 0
+            AND incarnation = ?4",
+    )?
+    .execute(params![key.team, key.session, key.call_id, incarnation])?;
+    Ok(())
+}
+
+/// Drops an outcome and leaves a mark, against a start that was under way meanwhile.
+pub(super) fn forget(
+    tx: &Transaction<'_>,
+    key: &Key,
+    incarnation: &str,
+    lives: &Lives,
+) -> rusqlite::Result<()> {
+    let Some(row) = find(tx, key)? else { return Ok(()) };
+    // The kit asks for none of its own that is at work.
+    if !row.is_ended && row.incarnation != incarnation && lives.is_alive(&row.incarnation) {
+        return Ok(());
+    }
+    tx.prepare_cached(
+        "UPDATE call SET state = 1, outcome = NULL, is_forgotten = 1, at = ?2 WHERE id = ?1",
+    )?
+    .execute(params![row.id, now()])?;
+    Ok(())
+}
+
+/// Raises the floor of a partition, or gives the higher one that was seen.
+pub(super) fn raise(tx: &Transaction<'_>, owner: &Owner) -> rusqlite::Result<Option<Epoch>> {
+    let epoch = encode(owner.epoch);
+    let seen: Option<[u8; 16]> = tx
+        .prepare_cached("SELECT epoch FROM floor WHERE deployment = ?1 AND partition = ?2")?
+        .query_row(params![owner.deployment, owner.partition], |row| row.get(0))
+        .optional()?;
+    match seen {
+        Some(seen) if seen > epoch => return Ok(Some(decode(seen))),
+        Some(seen) if seen == epoch => return Ok(None),
+        Some(_) | None => {}
+    }
+    tx.prepare_cached(
+        "INSERT INTO floor VALUES (?1, ?2, ?3)
+         ON CONFLICT (deployment, partition) DO UPDATE SET epoch = excluded.epoch",
+    )?
+    .execute(params![owner.deployment, owner.partition, &epoch[..]])?;
+    Ok(None)
+}
+
+/// All floors.
+pub(super) fn floors(connection: &Connection) -> rusqlite::Result<Vec<Owner>> {
+    connection
+        .prepare("SELECT deployment, partition, epoch FROM floor")?
+        .query_map([], |row| {
+            let epoch = decode(row.get(2)?);
+            Ok(Owner { deployment: row.get(0)?, partition: row.get(1)?, epoch })
+        })?
+        .collect()
+}
+
+/// Notes that an incarnation keeps its records here.
+pub(super) fn begin_life(connection: &Connection, incarnation: &str) -> rusqlite::Result<()> {
+    connection
+        .execute("INSERT OR IGNORE INTO life VALUES (?1, ?2)", params![incarnation, now()])
+        .map(drop)
+}
+
+/// Whether an incarnation keeps, or kept, its records here.
+pub(super) fn knows(tx: &Transaction<'_>, incarnation: &str) -> rusqlite::Result<bool> {
+    tx.prepare_cached("SELECT 1 FROM life WHERE incarnation = ?1")?.exists([incarnation])
+}
+
+/// Seconds since 1970; retention is a matter of days, so that skew does not matter.
+pub(super) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// Ordered as bytes just as the epochs are.
+fn encode(epoch: Epoch) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&epoch.generation.to_be_bytes());
+    bytes[8..].copy_from_slice(&epoch.revision.to_be_bytes());
+    bytes
+}
+
+fn decode(bytes: [u8; 16]) -> Epoch {
+    let number = |half: &[u8]| half.iter().fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
+    Epoch { generation: number(&bytes[..8]), revision: number(&bytes[8..]) }
+}

@@ -1,0 +1,77 @@
+//! Keeps the file within its limits: drops what is old, then the oldest of what is too much. A call
+//! that is not settled keeps its records, whatever their age.
+
+use rusqlite::{Transaction, params};
+
+use super::{StoreSettings, calls::now};
+
+/// Seconds that an outcome is kept which nobody forgot.
+const CALL_AGE: i64 = 30 * 24 * 3600;
+/// Seconds that a mark of a forgotten call is kept, and how many of them.
+const MARK_AGE: i64 = 24 * 3600;
+const MARKS: i64 = 32_768;
+/// Bytes of outcomes; over it the oldest lose their content.
+const CONTENT: i64 = 64 * 1024 * 1024;
+
+/// What the file may hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    undo_bytes: i64,
+    undo_age: i64,
+}
+
+impl Limits {
+    pub(super) fn new(settings: &StoreSettings) -> Self {
+        Self {
+            undo_bytes: i64::try_from(settings.undo_bytes).unwrap_or(i64::MAX),
+            undo_age: i64::try_from(settings.undo_age.as_secs()).unwrap_or(i64::MAX),
+        }
+    }
+}
+
+/// Drops what is over the limits.
+pub(super) fn tidy(tx: &Transaction<'_>, limits: Limits) -> rusqlite::Result<()> {
+    let now = now();
+    tx.execute(
+        "DELETE FROM call WHERE state = 1 AND at < CASE is_forgotten WHEN 1 THEN ?1 ELSE ?2 END",
+        params![now - MARK_AGE, now - CALL_AGE],
+    )?;
+    tx.execute(
+        "DELETE FROM call WHERE id IN (
+            SELECT id FROM call WHERE is_forgotten = 1 ORDER BY id DESC LIMIT -1 OFFSET ?1)",
+        [MARKS],
+    )?;
+    tx.execute(
+        "UPDATE call SET outcome = NULL WHERE id IN (
+            SELECT id FROM (
+                SELECT id, sum(length(outcome)) OVER (ORDER BY id DESC) AS total
+                  FROM call WHERE outcome IS NOT NULL)
+             WHERE total > ?1)",
+        [CONTENT],
+    )?;
+    tx.execute("DELETE FROM life WHERE began < ?1", [now - 4 * CALL_AGE])?;
+    undo(tx, limits, now)
+}
+
+/// Makes room for intents, if there are too many by now.
+pub(super) fn tidy_undo(tx: &Transaction<'_>, limits: Limits) -> rusqlite::Result<()> {
+    let size: i64 = tx
+        .prepare_cached("SELECT coalesce(sum(size), 0) FROM undo")?
+        .query_row([], |row| row.get(0))?;
+    if size > limits.undo_bytes { undo(tx, limits, now()) } else { Ok(()) }
+}
+
+fn undo(tx: &Transaction<'_>, limits: Limits, now: i64) -> rusqlite::Result<()> {
+    tx.execute(
+        "DELETE FROM undo WHERE state != 1
+            AND id IN (
+                SELECT id FROM (
+                    SELECT id, at, sum(size) OVER (ORDER BY id DESC) AS total FROM undo)
+                 WHERE at < ?1 OR total > ?2)
+            AND NOT EXISTS (
+                SELECT 1 FROM call WHERE call.state = 0 AND call.team = undo.team
+                   AND call.session = undo.session AND call.call_id = undo.call_id)",
+        params![now.saturating_sub(limits.undo_age), limits.undo_bytes],
+    )?;
+    Ok(())
+}
