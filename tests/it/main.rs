@@ -24,6 +24,7 @@ mod planner;
 mod raw;
 mod repeats;
 mod shapes;
+mod supervise;
 mod whole;
 mod tidy;
 mod trace;

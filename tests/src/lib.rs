@@ -16,6 +16,7 @@
 mod binary;
 mod disk;
 mod etcd;
+mod events;
 mod model;
 mod otlp;
 mod postgres;
@@ -28,10 +29,11 @@ pub use self::{
     binary::{Callboard, Finished, Stack, http_client},
     disk::SmallDisk,
     etcd::Etcd,
+    events::Events,
     model::{ModelServer, Reply},
     otlp::{Collector, Span},
     postgres::{PASSWORD, PASSWORD_IN_URL, Postgres, Stop},
-    processes::{alive, processes_of},
+    processes::{alive, processes_of, role_of, send},
     proxy::Proxy,
     strace::slow_syncs,
     wait::{eventually, within},

@@ -14,6 +14,7 @@ use axum::{
     routing::{get, post},
 };
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 /// What the server answers to one request.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub enum Reply {
     Cut(String),
     /// Headers, then nothing more.
     Hang,
+    /// The same as the other, once it was notified.
+    Held(Arc<Notify>, Box<Reply>),
 }
 
 impl Reply {
@@ -123,7 +126,13 @@ async fn answer(State(inner): State<Arc<Inner>>, headers: HeaderMap, body: Bytes
         inner.headers.lock().unwrap().push(headers);
         requests.len() - 1
     };
-    match (inner.script)(n, &body) {
+    let mut reply = (inner.script)(n, &body);
+    while let Reply::Held(gate, then) = reply {
+        gate.notified().await;
+        reply = *then;
+    }
+    match reply {
+        Reply::Held(..) => unreachable!("it was let go"),
         Reply::Text(text) => stream(text_chunks(&text), End::Done),
         Reply::Calls(text, calls) => stream(call_chunks(n, &text, &calls), End::Done),
         Reply::Cut(bytes) => stream(vec![bytes], End::Reset),

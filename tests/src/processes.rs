@@ -2,6 +2,8 @@
 
 use std::{fs, path::Path};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 /// Process ids whose command line or environment mentions `folder`, our own process left out.
 pub fn processes_of(folder: &Path) -> Vec<(u32, String)> {
     let own = std::process::id();
@@ -28,4 +30,16 @@ pub fn alive(pid: u32) -> bool {
     // The state follows the name, which is in parentheses and may hold any character.
     let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
     state.is_some_and(|state| state != 'Z' && state != 'X')
+}
+
+/// The process of a role of the installation in `folder`, if there is one.
+pub fn role_of(folder: &Path, role: &str) -> Option<u32> {
+    let command = format!("serve {role}");
+    let of_role = |(pid, line): (u32, String)| line.contains(&command).then_some(pid);
+    processes_of(folder).into_iter().find_map(of_role)
+}
+
+/// Sends a signal to a process that the test has started.
+pub fn send(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
 }

@@ -4,6 +4,7 @@
 //! are no role that cannot live. Next: `control`.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -55,14 +56,16 @@ impl Restarts {
         Some(self.first_wait.saturating_mul(1 << doublings).min(LONGEST_WAIT))
     }
 
-    /// The sentence for the end that a used-up budget means.
-    pub(crate) fn gave_up(&self, role: RoleName) -> String {
+    /// The sentence for the end that a used-up budget means; `logs` is the folder of the logs.
+    pub(crate) fn gave_up(&self, role: RoleName, logs: &Path) -> String {
         let counts: Vec<String> =
             self.total.iter().map(|(role, count)| format!("{role} {count}")).collect();
         format!(
-            "{role} ended again after {BUDGET} restarts within {} s ({}): giving up",
+            "{role} ended again after {BUDGET} restarts within {} s ({}): giving up. Why it ends is \
+             in {}",
             WINDOW.as_secs(),
-            counts.join(", ")
+            counts.join(", "),
+            logs.join(format!("{role}.jsonl")).display()
         )
     }
 }
@@ -84,8 +87,9 @@ mod tests {
         assert_eq!(die(RoleName::Files), None);
         // What another role used up is not this one's.
         assert_eq!(die(RoleName::Shell), Some(200));
-        let sentence = restarts.gave_up(RoleName::Files);
+        let sentence = restarts.gave_up(RoleName::Files, Path::new("/state/logs"));
         assert!(sentence.contains("(files 5, shell 2)"), "{sentence}");
+        assert!(sentence.ends_with("/state/logs/files.jsonl"), "{sentence}");
     }
 
     #[tokio::test(start_paused = true)]

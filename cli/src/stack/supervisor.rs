@@ -264,7 +264,8 @@ impl Supervisor {
                 }
                 let now = Instant::now();
                 let Some(wait) = self.restarts.after_death(role, now) else {
-                    anyhow::bail!(self.restarts.gave_up(role));
+                    let logs = self.launcher.state.join("logs");
+                    anyhow::bail!(self.restarts.gave_up(role, &logs));
                 };
                 warn!(%role, %status, wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX), "role ended, starting it again");
                 self.due.insert(role, now + wait);
