@@ -3,12 +3,14 @@
 //!
 //! A request without an owner waits for one (`orchestrators/wait.rs`). Streams are followed across
 //! owners in `orchestrators/follow.rs`; whether a failed request may be sent again is decided in
-//! `orchestrators/answer.rs`, the connections are in `orchestrators/channels.rs`, and what takes several
+//! `orchestrators/answer.rs`, that an owner was replaced is
+//! noticed in `orchestrators/moved.rs`, the connections are in `orchestrators/channels.rs`, and what takes several
 //! answers in `orchestrators/pages.rs`.
 
 mod answer;
 mod channels;
 mod follow;
+mod moved;
 mod pages;
 mod wait;
 
@@ -121,9 +123,15 @@ impl Orchestrators {
         loop {
             if let Some(instance) = self.target(ask, &mut wait) {
                 let client = self.shared.channels.client(&instance)?;
-                let answer = match timeout(ANSWER, send(client)).await {
-                    Ok(answer) => answer::read(answer),
-                    Err(_) => Answer::Lost(Status::deadline_exceeded("no answer")),
+                let answer = tokio::select! {
+                    biased;
+                    answer = timeout(ANSWER, send(client)) => match answer {
+                        Ok(answer) => answer::read(answer),
+                        Err(_) => Answer::Lost(Status::deadline_exceeded("no answer")),
+                    },
+                    () = self.has_moved(ask) => {
+                        Answer::Lost(Status::unavailable("the session has another owner"))
+                    }
                 };
                 match answer {
                     Answer::Given(response) => return Ok(response.into_inner()),
@@ -148,6 +156,16 @@ impl Orchestrators {
             } else {
                 wait.for_owner().await?;
             }
+        }
+    }
+
+    /// Resolves once there is a newer owner to ask instead; never where a repeat may do harm.
+    async fn has_moved(&self, ask: Ask<'_>) {
+        match ask.session {
+            Some(session) if ask.is_repeatable => {
+                self.moved(session, self.revision(session)).await;
+            }
+            Some(_) | None => std::future::pending().await,
         }
     }
 

@@ -63,6 +63,8 @@ pub(crate) struct Follower {
     /// Number of the last fact that was told, or passed over as another run's.
     last: u64,
     source: Option<Source>,
+    /// Revision of the owner that the source was opened at.
+    owner: u64,
     was_sent: bool,
     stage: Stage,
     /// Since when nothing new came, and the next pause; none while the stream flows.
@@ -101,6 +103,7 @@ impl Follower {
             last,
             follow,
             source: None,
+            owner: 0,
             was_sent: false,
             stage: Stage::Following,
             stalled: None,
@@ -128,6 +131,8 @@ impl Follower {
     /// The problem to answer with.
     pub(crate) async fn open_now(&mut self) -> Result<(), Problem> {
         if self.source.is_none() {
+            // Before it is asked for, so that no change is missed.
+            self.owner = self.orchestrators.revision(&self.session);
             self.source = Some(self.open().await?);
         }
         Ok(())
@@ -145,7 +150,14 @@ impl Follower {
                 return Ok(begun.clone());
             }
             let Some(source) = &mut self.source else { continue };
-            match source.message().await {
+            let message = tokio::select! {
+                biased;
+                message = source.message() => message,
+                () = self.orchestrators.moved(&self.session, self.owner) => {
+                    Err(Status::unavailable("the session has another owner"))
+                }
+            };
+            match message {
                 Ok(Some(piece @ Piece::Begun(_))) => {
                     self.take(piece);
                 }
