@@ -4,6 +4,7 @@
 
 pub mod config;
 mod serve;
+pub mod crash;
 
 pub mod agent_service;
 mod convert;

@@ -1,4 +1,5 @@
-//! Wires the orchestrator. It alone is handed the keys of model providers.
+//! Wires the orchestrator. It alone is handed the keys of model providers. In a debug build a test may
+//! arm one of its crash points.
 
 use std::time::Duration;
 
@@ -9,8 +10,18 @@ use callboard_telemetry::Telemetry;
 use super::{Role, refused};
 use crate::config::settings::Profile;
 
+/// The crash point to arm, in a debug build: `NAME[:NTH[:stop]]`.
+#[cfg(debug_assertions)]
+const CRASH_POINT: &str = "CALLBOARD_CRASH_POINT";
+
 /// Serves until shutdown and the drain.
 pub(super) async fn serve(role: Role) -> (anyhow::Result<()>, Telemetry) {
+    #[cfg(debug_assertions)]
+    if let Some(point) = std::env::var_os(CRASH_POINT)
+        && let Err(error) = callboard_orchestrator::crash::arm(&point.to_string_lossy())
+    {
+        return (Err(crate::exit::usage(format!("{CRASH_POINT}: {error}"))), role.telemetry);
+    }
     let drain = role.drain(Duration::from_millis(role.settings.orchestrator.drain_ms));
     let mut config = role.settings.orchestrator.clone();
     config.drain_ms = u64::try_from(drain.as_millis()).unwrap_or(u64::MAX);

@@ -19,6 +19,7 @@ use super::record::{Abandoned, Progress, Recorder};
 use super::retry::{self, AttemptError, Budgets, Decision, decide};
 use super::{CallContext, Runnable};
 use crate::catalog::{Catalog, Instance};
+use crate::crash::crash_point;
 use crate::run::event::{AttemptEnded, AttemptStarted, AttemptStatus, Class, Event};
 
 mod attach;
@@ -159,12 +160,14 @@ impl Attempts {
             sent_ms: now_ms(),
         };
         let event = Event::AttemptStarted(open.started.clone());
+        crash_point!("attempt.before_record");
         // Reading twice harms nobody, unless somebody else may own the session by now.
         if job.call.planned.class == Class::Read && self.catalog.is_confirmed() {
             job.recorder.record(event).await?;
         } else {
             job.recorder.record_durably(event).await?;
         }
+        crash_point!("attempt.before_send");
         // Waiting for the journal took time, too.
         let answer = match job.deadline.left(Instant::now()) {
             Some(timeout) => {

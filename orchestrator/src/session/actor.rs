@@ -18,6 +18,7 @@ use super::{
     watchers::Watchers,
 };
 use crate::{
+    crash::crash_point,
     journal::{AppendError, SessionState},
     run::{
         effect::{Effect, Key},
@@ -153,7 +154,9 @@ impl SessionActor {
 
     /// Folds the journal and notes that we carry on.
     async fn wake(&mut self) -> Result<(), SessionError> {
+        crash_point!("session.before_fold");
         let Some(session) = load(&*self.shared.journal, &self.id).await? else { return Ok(()) };
+        crash_point!("session.after_fold");
         self.session = session;
         let journal = Arc::clone(&self.shared.journal);
         self.log = Log::new(journal, self.id.clone(), self.ownership, &self.session);
@@ -293,6 +296,7 @@ impl SessionActor {
     fn appended(&mut self, appended: Result<u64, AppendError>) {
         match appended {
             Ok(durable) => {
+                crash_point!("append.after_durable");
                 self.is_unproven = false;
                 for noted in self.log.advance(durable) {
                     let ended = match &noted.recorded.event {

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::{actor::SessionActor, clock::wall_ms, offer::prompt_digest, report::Report};
 use crate::{
     call::{Abandoned, CallContext, Progress, Record, Recorder, Runnable},
+    crash::crash_point,
     model::{Delta, Reply, error::ModelError},
     run::{
         call::Call,
@@ -110,12 +111,14 @@ impl SessionActor {
                 return Done::Closed;
             }
             let (sender, forward) = deltas;
+            crash_point!("model.before_call");
             let call = async {
                 let answer = models.call(&names, &asked, &sender).await;
                 drop(sender);
                 answer
             };
             let (answer, ()) = tokio::join!(call, forward_deltas(forward, request, reports));
+            crash_point!("model.after_reply");
             Done::Events(vec![match answer {
                 Ok(reply) => Event::ModelReplied(replied(run, request, reply, most)),
                 Err(error) => Event::ModelFailed(failed(run, request, &error)),
@@ -141,7 +144,10 @@ impl SessionActor {
             if !passed(gate).await {
                 return Done::Closed;
             }
-            Done::Events(calls.judge(&wanted, &context).await)
+            crash_point!("call.before_judge");
+            let judged = calls.judge(&wanted, &context).await;
+            crash_point!("call.after_judge");
+            Done::Events(judged)
         });
     }
 
@@ -163,6 +169,7 @@ impl SessionActor {
                 settled
             };
             let (settled, (), ()) = tokio::join!(call, passed_on, shown);
+            crash_point!("call.after_settled");
             Done::Settled(settled)
         });
     }

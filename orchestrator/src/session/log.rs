@@ -22,6 +22,7 @@ use super::{
     watchers::{Noted, RunTracker},
 };
 use crate::{
+    crash::crash_point,
     journal::{Append, AppendError, Journal, SessionState},
     run::{event::Recorded, ids::SessionId, state::Session},
 };
@@ -171,6 +172,7 @@ impl Log {
         let (state, wake_at_ms) = self.state;
         let events = self.held.take();
         let count = events.len();
+        crash_point!("append.before_submit");
         let expected_seq = events.first().map_or(self.tail() + 1, |first| first.seq);
         let answer = self.journal.submit(Append {
             session: self.session.clone(),

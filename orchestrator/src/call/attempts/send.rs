@@ -22,6 +22,7 @@ use crate::call::outcome::Output;
 use crate::call::record::{Piece, Progress};
 use crate::call::retry::{AttemptError, Lost};
 use crate::catalog::Instance;
+use crate::crash::crash_point;
 use crate::run::event::{AttemptStarted, Violation};
 use crate::run::ids::CallId;
 
@@ -111,8 +112,10 @@ async fn exchange(
         .max_encoding_message_size(size::MESSAGE);
     *is_sent = true;
     let response = client.invoke(request).await.map_err(|s| classify(&s, Phase::Opening))?;
+    crash_point!("attempt.after_send");
     let mut stream = response.into_inner();
     let outcome = outcome(&mut stream, &call_id, progress).await?;
+    crash_point!("attempt.after_outcome");
     nothing_more(&mut stream).await?;
     read(outcome, &call_id)
 }

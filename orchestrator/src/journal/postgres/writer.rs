@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::crash::crash_point;
 use crate::journal::chain::Hash;
 use crate::journal::fault::Fault;
 use crate::journal::prepared::Prepared;
@@ -126,7 +127,10 @@ impl Writer {
         loop {
             self.connected(deadline).await?;
             let before = failed.clone();
-            match within_limit(self.write(part, failed)).await {
+            crash_point!("journal.before_commit");
+            let written = within_limit(self.write(part, failed)).await;
+            crash_point!("journal.after_commit");
+            match written {
                 Err(Fault::Unreachable(error)) => {
                     tracing::warn!(%error, "journal lost its server");
                     self.disconnect();

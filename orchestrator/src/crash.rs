@@ -1,0 +1,118 @@
+//! Named points at which a test ends or stops this process, one for each place where a session or the
+//! journal's writer crosses a durable boundary. Debug builds only: a release has none of it.
+//!
+//! A point is armed once, by the composition root. Everything else is left to the test that armed it.
+
+/// All points, each crossed in the life of one run with one call.
+pub const POINTS: &[&str] = &[
+    "claim.before_journal",
+    "claim.after_journal",
+    "session.before_fold",
+    "session.after_fold",
+    "append.before_submit",
+    "append.after_durable",
+    "journal.before_commit",
+    "journal.after_commit",
+    "model.before_call",
+    "model.after_reply",
+    "call.before_judge",
+    "call.after_judge",
+    "attempt.before_record",
+    "attempt.before_send",
+    "attempt.after_send",
+    "attempt.after_outcome",
+    "call.after_settled",
+];
+
+/// Crosses a point: nothing happens unless it is armed, and nothing is left of it in a release.
+macro_rules! crash_point {
+    ($name:literal) => {
+        #[cfg(debug_assertions)]
+        $crate::crash::reach($name);
+    };
+}
+
+pub(crate) use crash_point;
+
+#[cfg(debug_assertions)]
+pub use self::armed::arm;
+#[cfg(debug_assertions)]
+pub(crate) use self::armed::reach;
+
+#[cfg(debug_assertions)]
+mod armed {
+    use std::sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    };
+
+    use rustix::process::{Signal, getpid, kill_process};
+
+    use super::POINTS;
+
+    /// The point that is armed.
+    static ARMED: OnceLock<Armed> = OnceLock::new();
+
+    #[derive(Debug)]
+    struct Armed {
+        name: String,
+        /// Crossings until it acts.
+        left: AtomicU32,
+        signal: Signal,
+    }
+
+    /// Arms one point of this process, as `NAME[:NTH[:stop]]`: at its NTH crossing, the first one
+    /// where it is not said, the process is killed, or stopped. The first call counts.
+    ///
+    /// # Errors
+    /// A point that does not exist, or a number that is none.
+    pub fn arm(text: &str) -> Result<(), String> {
+        let armed = parse(text).ok_or_else(|| format!("no crash point is called `{text}`"))?;
+        // A second one is as good as none.
+        let _ = ARMED.set(armed);
+        Ok(())
+    }
+
+    fn parse(text: &str) -> Option<Armed> {
+        let mut parts = text.split(':');
+        let name = parts.next().filter(|name| POINTS.contains(name))?.to_owned();
+        let nth: u32 = parts.next().map_or(Some(1), |nth| nth.parse().ok())?;
+        let signal = match parts.next() {
+            None => Signal::KILL,
+            Some("stop") => Signal::STOP,
+            Some(_) => return None,
+        };
+        Some(Armed { name, left: AtomicU32::new(nth.max(1)), signal })
+    }
+
+    /// See [`crash_point`](super::crash_point).
+    pub(crate) fn reach(name: &str) {
+        debug_assert!(POINTS.contains(&name), "{name} is listed");
+        let Some(armed) = ARMED.get().filter(|armed| armed.name == name) else { return };
+        let before = armed
+            .left
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
+            .unwrap_or(0);
+        if before == 1 {
+            // Our own process may always be signalled.
+            let _ = kill_process(getpid(), armed.signal);
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_point_is_named_counted_and_given_its_act() {
+            let armed = parse("append.before_submit:3:stop").unwrap();
+            assert_eq!((armed.name.as_str(), armed.signal), ("append.before_submit", Signal::STOP));
+            assert_eq!(armed.left.into_inner(), 3);
+            let armed = parse("claim.after_journal").unwrap();
+            assert_eq!((armed.left.into_inner(), armed.signal), (1, Signal::KILL));
+            for wrong in ["", "nowhere", "claim.after_journal:x", "claim.after_journal:1:maybe"] {
+                assert!(parse(wrong).is_none(), "{wrong}");
+            }
+        }
+    }
+}
