@@ -42,6 +42,12 @@ pub struct Config {
     /// Time without work or watchers after which a session is folded away, in milliseconds.
     /// Default 2,000: waking it again costs a read of its journal.
     pub idle_ms: u64,
+    /// For how long the orchestrators have to be the same before partitions move to the one that
+    /// should own them, in milliseconds. Default 10,000.
+    pub rebalance_after_ms: u64,
+    /// How long what is in flight may take to end before its partition moves all the same, in
+    /// milliseconds. Default 30,000.
+    pub handover_ms: u64,
 }
 
 impl Default for Config {
@@ -58,6 +64,8 @@ impl Default for Config {
             catalog: catalog::Config::default(),
             drain_ms: 5_000,
             idle_ms: 2_000,
+            rebalance_after_ms: 10_000,
+            handover_ms: 30_000,
         }
     }
 }

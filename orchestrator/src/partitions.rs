@@ -1,25 +1,33 @@
 //! The partitions that this orchestrator owns: claimed in discovery, then in the journal, and only
-//! then ours. Which partitions should move where is left to discovery.
+//! then ours. Who should own which is said by discovery; what moves is handed over in `handover`, and
+//! what is unfinished is woken at the pace of `wake`.
+
+mod handover;
+mod wake;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
 
 use callboard_discovery::{Discovery, Held, Registration};
-use tokio::sync::watch;
+use tokio::{sync::watch, time::MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
+use self::{handover::Handover, wake::WakeQueue};
 use crate::{
-    journal::{Epoch, JournalError, SessionRow},
+    crash::crash_point,
+    journal::{Epoch, JournalError},
     run::ids::SessionId,
     session::{Ownership, Sessions},
 };
 
 /// How often sessions are looked for whose time has come.
 const WAKE_EVERY: Duration = Duration::from_secs(1);
+/// How often the queue of sessions to wake, and what is being handed over, are looked after.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Pause before a claim that the journal did not answer is repeated.
 const CLAIM_AGAIN_AFTER: Duration = Duration::from_millis(500);
 
@@ -27,7 +35,14 @@ const CLAIM_AGAIN_AFTER: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug)]
 pub struct Partitions {
     count: u32,
-    owned: Arc<RwLock<BTreeMap<u32, Epoch>>>,
+    owned: Arc<RwLock<Owned>>,
+}
+
+#[derive(Debug, Default)]
+struct Owned {
+    epochs: BTreeMap<u32, Epoch>,
+    /// Those of them in which nothing begins any more: they are being handed over.
+    leaving: BTreeSet<u32>,
 }
 
 impl Partitions {
@@ -41,26 +56,51 @@ impl Partitions {
         callboard_proto::partition_of(session.as_str(), self.count)
     }
 
-    /// Under which right we may act for a session; `None` if we do not own its partition.
+    /// Under which right we may act for a session; `None` if we do not own its partition, or hand
+    /// it over.
     pub fn owned(&self, session: &SessionId) -> Option<Ownership> {
         let partition = self.of(session);
-        let owned = self.owned.read().unwrap_or_else(PoisonError::into_inner);
-        owned.get(&partition).map(|epoch| Ownership { partition, epoch: *epoch })
+        let owned = self.read();
+        let epoch = owned.epochs.get(&partition).filter(|_| !owned.leaving.contains(&partition));
+        epoch.map(|epoch| Ownership { partition, epoch: *epoch })
     }
 
-    /// The partitions that are owned.
+    /// The partitions that are owned and not handed over.
     pub fn all(&self) -> Vec<u32> {
-        self.owned.read().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
+        let owned = self.read();
+        owned.epochs.keys().filter(|it| !owned.leaving.contains(it)).copied().collect()
     }
 
-    fn set(&self, owned: BTreeMap<u32, Epoch>) {
-        let count = u64::try_from(owned.len()).unwrap_or(u64::MAX);
+    /// Whether a partition is being handed over to another owner.
+    pub fn is_leaving(&self, partition: u32) -> bool {
+        self.read().leaving.contains(&partition)
+    }
+
+    fn epochs(&self) -> BTreeMap<u32, Epoch> {
+        self.read().epochs.clone()
+    }
+
+    fn set(&self, epochs: BTreeMap<u32, Epoch>) {
+        let count = u64::try_from(epochs.len()).unwrap_or(u64::MAX);
         callboard_telemetry::metrics::partitions_owned(count);
-        *self.owned.write().unwrap_or_else(PoisonError::into_inner) = owned;
+        let mut owned = self.owned.write().unwrap_or_else(PoisonError::into_inner);
+        owned.leaving.retain(|partition| epochs.contains_key(partition));
+        owned.epochs = epochs;
+    }
+
+    /// Nothing begins in these from now on.
+    fn leave(&self, partitions: &[u32]) {
+        let mut owned = self.owned.write().unwrap_or_else(PoisonError::into_inner);
+        owned.leaving.extend(partitions);
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Owned> {
+        self.owned.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Claims partitions and wakes what is unfinished in them, until `shutdown`.
+/// Claims partitions, wakes what is unfinished in them and hands over what another should own, until
+/// `shutdown`.
 ///
 /// # Errors
 /// Discovery takes no claims of this registration.
@@ -73,9 +113,11 @@ pub async fn hold(
     let partitions = sessions.shared().partitions.clone();
     let mut held = discovery.claim(registration, partitions.count).await?;
     let mut replaced = sessions.shared().journal.replaced();
-    let mut tick = tokio::time::interval(WAKE_EVERY);
+    let mut queue = WakeQueue::default();
+    let mut handover = Handover::new(Arc::clone(&sessions), discovery.live(), registration);
+    let (mut due, mut look) = (every(WAKE_EVERY), every(LOOK_EVERY));
     loop {
-        while let Err(error) = take(&sessions, &held).await {
+        while let Err(error) = take(&sessions, &held, registration, &mut queue).await {
             warn!(%error, "partitions not claimed in the journal yet");
             let pause = tokio::time::sleep(CLAIM_AGAIN_AFTER);
             if shutdown.run_until_cancelled(pause).await.is_none() {
@@ -95,60 +137,71 @@ pub async fn hold(
                     sessions.stop_lost();
                     break;
                 }
-                _ = tick.tick() => wake_due(&sessions).await,
+                _ = look.tick() => {
+                    queue.wake_some(&sessions);
+                    handover.look().await;
+                }
+                _ = due.tick() => queue.add_due(&sessions).await,
             }
         }
     }
 }
 
+fn every(period: Duration) -> tokio::time::Interval {
+    let mut interval = tokio::time::interval(period);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    interval
+}
+
 /// Makes what discovery says the truth here: lets go what was lost, claims what is new.
-async fn take(sessions: &Arc<Sessions>, held: &watch::Receiver<Held>) -> Result<(), JournalError> {
+async fn take(
+    sessions: &Arc<Sessions>,
+    held: &watch::Receiver<Held>,
+    registration: &Registration,
+    queue: &mut WakeQueue,
+) -> Result<(), JournalError> {
     let shared = sessions.shared();
     let held = Arc::clone(&held.borrow());
-    let before = shared.partitions.owned.read().unwrap_or_else(PoisonError::into_inner).clone();
-    let generation = shared.journal.generation().await?;
-    let wanted: BTreeMap<u32, Epoch> = held
-        .iter()
-        .map(|(partition, revision)| (*partition, Epoch { generation, revision: *revision }))
-        .collect();
-    let mut owned = before.clone();
-    owned.retain(|partition, epoch| wanted.get(partition) == Some(epoch));
-    let new: Vec<(u32, Epoch)> =
-        wanted.into_iter().filter(|(partition, _)| !owned.contains_key(partition)).collect();
+    let mut owned = shared.partitions.epochs();
+    owned.retain(|partition, epoch| held.get(partition) == Some(&epoch.revision));
+    // What was lost is let go whether or not the journal answers.
     shared.partitions.set(owned.clone());
     sessions.stop_lost();
+    let generation = shared.journal.generation().await?;
+    owned.retain(|_, epoch| epoch.generation == generation);
+    let epoch = |revision: &u64| Epoch { generation, revision: *revision };
+    let new: Vec<(u32, Epoch)> = held
+        .iter()
+        .filter(|(partition, _)| !owned.contains_key(partition))
+        .map(|(partition, revision)| (*partition, epoch(revision)))
+        .collect();
     if new.is_empty() {
         return Ok(());
     }
+    crash_point!("claim.before_journal");
     let accepted = shared.journal.claim(&new, &shared.incarnation).await?;
-    if accepted.len() < new.len() {
+    crash_point!("claim.after_journal");
+    let accepted: BTreeSet<u32> = accepted.into_iter().collect();
+    let (won, refused): (Vec<_>, Vec<_>) =
+        new.into_iter().partition(|(partition, _)| accepted.contains(partition));
+    owned.extend(won);
+    shared.partitions.set(owned);
+    sessions.stop_lost();
+    info!(partitions = accepted.len(), "partitions claimed");
+    if !refused.is_empty() {
         error!(
-            refused = new.len() - accepted.len(),
+            refused = refused.len(),
             "the journal has seen newer claims: if discovery was restored from a backup, raise \
              the generation of the deployment"
         );
-    }
-    owned.extend(new.into_iter().filter(|(partition, _)| accepted.contains(partition)));
-    shared.partitions.set(owned);
-    info!(partitions = accepted.len(), "partitions claimed");
-    let unfinished = shared.journal.unfinished(&accepted).await?;
-    wake(sessions, &unfinished);
-    Ok(())
-}
-
-async fn wake_due(sessions: &Arc<Sessions>) {
-    let shared = sessions.shared();
-    let now = crate::session::wall_ms();
-    match shared.journal.due(&shared.partitions.all(), now).await {
-        Ok(due) => wake(sessions, &due),
-        Err(error) => warn!(%error, "sessions that are due cannot be listed"),
-    }
-}
-
-fn wake(sessions: &Arc<Sessions>, rows: &[SessionRow]) {
-    for row in rows {
-        if let Err(error) = sessions.wake(&row.id) {
-            warn!(session = %row.id, %error, "session not woken");
+        // A key that gives no right keeps others from claiming it.
+        let refused = refused.into_iter().map(|(partition, _)| partition).collect();
+        if let Err(error) = registration.let_go(refused).await {
+            warn!(%error, "claims that the journal refused are not given back yet");
         }
     }
+    let accepted: Vec<u32> = accepted.into_iter().collect();
+    queue.add(&shared.journal.unfinished(&accepted).await?);
+    queue.wake_some(sessions);
+    Ok(())
 }

@@ -14,6 +14,7 @@
 mod approvals;
 mod bad_input;
 mod crowd;
+mod failover;
 mod hook;
 mod journal;
 mod lifecycle;

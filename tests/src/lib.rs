@@ -14,9 +14,11 @@
 )]
 
 mod binary;
+mod cluster;
 mod disk;
 mod etcd;
 mod events;
+mod ledger;
 mod model;
 mod otlp;
 mod postgres;
@@ -27,9 +29,11 @@ mod wait;
 
 pub use self::{
     binary::{Callboard, Finished, Stack, http_client},
+    cluster::{Cluster, LEASE, Member},
     disk::SmallDisk,
     etcd::Etcd,
     events::Events,
+    ledger::{LEDGER_TOOLS, Ledger},
     model::{ModelServer, Reply},
     otlp::{Collector, Span},
     postgres::{PASSWORD, PASSWORD_IN_URL, Postgres, Stop},

@@ -145,11 +145,13 @@ impl SessionActor {
         self.leave().await
     }
 
-    /// Starts nothing new; what runs may end within the drain's limit. The next owner attaches to
-    /// what does not.
+    /// Starts nothing new; what runs may end within the limit of a drain, or of a hand-over. The
+    /// next owner attaches to what does not.
     fn begin_to_leave(&mut self) {
-        let limit = Duration::from_millis(self.shared.config.drain_ms);
-        self.leaves_at = Some(Instant::now() + limit);
+        let config = &self.shared.config;
+        let is_handed_over = self.shared.partitions.is_leaving(self.ownership.partition);
+        let limit = if is_handed_over { config.handover_ms } else { config.drain_ms };
+        self.leaves_at = Some(Instant::now() + Duration::from_millis(limit));
     }
 
     /// Folds the journal and notes that we carry on.

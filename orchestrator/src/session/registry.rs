@@ -2,7 +2,7 @@
 //! never has two.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -194,6 +194,16 @@ impl Sessions {
                 session.stop.cancel();
             }
         }
+    }
+
+    /// In which partitions sessions are awake, and how many.
+    pub fn awake_in(&self) -> BTreeMap<u32, usize> {
+        let awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut count = BTreeMap::new();
+        for session in awake.values() {
+            *count.entry(session.ownership.partition).or_default() += 1;
+        }
+        count
     }
 
     async fn stopped(self: &Arc<Self>, id: &SessionId, exit: Exit) {

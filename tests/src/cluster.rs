@@ -1,0 +1,244 @@
+//! A cluster on one machine: as many orchestrators and gateways as a test wants, over a real etcd and a
+//! real PostgreSQL, with the ledger as their tool service and a played model that calls it.
+
+use std::{collections::BTreeMap, process::Stdio, sync::Mutex, time::Duration};
+
+use callboard_discovery::{
+    Config, Discovery, Owner, Role,
+    transport::{Credentials, DeploymentToken},
+};
+use reqwest::header::HeaderMap;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use tokio::process::Child;
+
+use crate::{
+    Callboard, Etcd, Events, Ledger, ModelServer, Postgres, Reply, alive, etcd::free_port,
+    http_client, send, wait::within,
+};
+
+/// What the API of its gateways wants to see.
+const API_TOKEN: &str = "an-api-token-of-some-length";
+/// Longest that a role may take to be there.
+const READY: Duration = Duration::from_mins(1);
+/// The lease that its processes take in etcd.
+pub const LEASE: Duration = Duration::from_secs(3);
+
+/// A cluster; everything in it ends when it is dropped.
+pub struct Cluster {
+    /// The installation.
+    pub callboard: Callboard,
+    /// The oracle.
+    pub ledger: Ledger,
+    /// Who is alive and who owns what, as this process sees it.
+    pub discovery: std::sync::Arc<dyn Discovery>,
+    /// Its journal.
+    pub database: String,
+    model: ModelServer,
+    started: Mutex<usize>,
+}
+
+impl std::fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cluster").field("database", &self.database).finish_non_exhaustive()
+    }
+}
+
+/// A process of the cluster; killed when dropped.
+#[derive(Debug)]
+pub struct Member {
+    child: Child,
+    /// Its process id.
+    pub pid: u32,
+    /// Where it answers requests, for a gateway.
+    pub url: String,
+}
+
+impl Member {
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        send(self.pid, signal);
+    }
+
+    /// Whether it is there and runs.
+    pub fn runs(&self) -> bool {
+        alive(self.pid) && !self.is_stopped()
+    }
+
+    /// Whether it was stopped by a signal.
+    pub fn is_stopped(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
+        state == Some('T')
+    }
+
+    /// Waits for its end; its exit code, or none if a signal ended it.
+    pub async fn ended(&mut self) -> Option<i32> {
+        let ended = tokio::time::timeout(READY, self.child.wait()).await;
+        ended.expect("it ends").unwrap().code()
+    }
+}
+
+impl Cluster {
+    /// A cluster without orchestrators and gateways. `settings` are lines of the section
+    /// `[orchestrator]`.
+    pub async fn start(etcd: &Etcd, postgres: &Postgres, settings: &str) -> Self {
+        let database = postgres.database().await;
+        let model = ModelServer::start(|_, body| reply(body)).await;
+        let callboard = Callboard::new()
+            .env("CALLBOARD__ORCHESTRATOR__JOURNAL__URL", &database)
+            .env("CALLBOARD__GATEWAY__TOKEN", API_TOKEN)
+            .env("OPENAI_API_KEY", "sk-test-key-0123456789")
+            .env("OPENAI_BASE_URL", &model.base_url());
+        let token = callboard.home().join("deployment-token");
+        std::fs::write(&token, "a-deployment-token-of-some-length\n").unwrap();
+        let prefix = format!("/{}", uuid::Uuid::new_v4().simple());
+        let config = format!(
+            "[discovery]\nbackend = \"etcd\"\nendpoints = [\"{}\"]\nprefix = \"{prefix}\"\n\
+             token_file = \"{}\"\nlease_ttl_ms = {}\n[orchestrator]\n{settings}\n\
+             [orchestrator.agent]\nmodel = [\"openai:x\"]\n",
+            etcd.url(),
+            token.display(),
+            LEASE.as_millis(),
+        );
+        std::fs::write(callboard.home().join("cluster.toml"), config).unwrap();
+        let discovery = callboard_discovery::connect(Config::Etcd {
+            endpoints: vec![etcd.url().to_owned()],
+            prefix,
+            lease_ttl: LEASE,
+            login: None,
+        })
+        .await
+        .unwrap();
+        let credentials = Credentials { token: Some(DeploymentToken::read(&token).unwrap()) };
+        let of_ledger = std::sync::Arc::clone(&discovery);
+        let ledger = Ledger::start(of_ledger, &credentials, callboard.home()).await;
+        Self { callboard, ledger, discovery, database, model, started: Mutex::default() }
+    }
+
+    /// Starts an orchestrator, with further variables of the environment.
+    pub fn orchestrator(&self, environment: &[(&str, &str)]) -> Member {
+        self.serve("orchestrator", &["--listen", "tcp:127.0.0.1:0"], environment)
+    }
+
+    /// Starts a gateway and waits until it answers.
+    pub async fn gateway(&self) -> Member {
+        let number = *self.started.lock().unwrap();
+        let socket = self.callboard.home().join(format!("run/gateway{number}.sock"));
+        let (socket, http) =
+            (format!("unix:{}", socket.display()), format!("127.0.0.1:{}", free_port()));
+        let mut gateway = self.serve("gateway", &["--listen", &socket, "--http", &http], &[]);
+        gateway.url = format!("http://{http}");
+        within(READY, "the gateway listens", || std::net::TcpStream::connect(&http).ok()).await;
+        gateway
+    }
+
+    fn serve(&self, role: &str, own: &[&str], environment: &[(&str, &str)]) -> Member {
+        let number = {
+            let mut started = self.started.lock().unwrap();
+            *started += 1;
+            *started
+        };
+        let home = self.callboard.home();
+        let config = home.join("cluster.toml").display().to_string();
+        let log = std::fs::File::create(home.join(format!("{role}{number}.err"))).unwrap();
+        let arguments = [&["serve", role, "--config", &config][..], own].concat();
+        let mut command = self.callboard.command(&arguments);
+        command.envs(environment.iter().copied());
+        let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
+        let pid = child.id().unwrap();
+        Member { child, pid, url: String::new() }
+    }
+
+    /// Who owns which partition.
+    pub fn owners(&self) -> BTreeMap<u32, Owner> {
+        BTreeMap::clone(&self.discovery.owners().borrow())
+    }
+
+    /// How many partitions the process `pid` owns.
+    pub fn owned_by(&self, pid: u32) -> usize {
+        let live = self.discovery.live().borrow().clone();
+        let is_its = |owner: &&Owner| {
+            live.instances.get(&owner.instance).is_some_and(|instance| instance.pid == pid)
+        };
+        self.owners().values().filter(is_its).count()
+    }
+
+    /// The process that owns a session, if one does.
+    pub fn owner_of(&self, session: &str) -> Option<u32> {
+        let partition = callboard_proto::partition_of(session, callboard_proto::PARTITIONS);
+        let owner = self.owners().remove(&partition)?;
+        let live = self.discovery.live();
+        live.borrow().instances.get(&owner.instance).map(|instance| instance.pid)
+    }
+
+    /// Waits until `count` orchestrators are there and own all partitions between them.
+    pub async fn settled(&self, count: usize) {
+        let is_settled = || {
+            let live = self.discovery.live().borrow().clone();
+            let is_one =
+                |instance: &&callboard_discovery::Instance| instance.role == Role::Orchestrator;
+            let owners = self.owners();
+            let all = usize::try_from(callboard_proto::PARTITIONS).unwrap();
+            let known = owners.values().all(|o| live.instances.contains_key(&o.instance));
+            let is_all = owners.len() == all && known;
+            (is_all && live.instances.values().filter(is_one).count() == count).then_some(())
+        };
+        within(READY, "every partition has an owner", is_settled).await;
+    }
+
+    /// Waits until a gateway knows the ledger.
+    pub async fn offers_ledger(&self, gateway: &Member) {
+        let deadline = std::time::Instant::now() + READY;
+        loop {
+            let answer = self.client().get(format!("{}/v1/tools", gateway.url)).send().await;
+            let text = match answer {
+                Ok(answer) => answer.text().await.unwrap_or_default(),
+                Err(error) => error.to_string(),
+            };
+            if text.contains("ledger_add") {
+                return;
+            }
+            assert!(std::time::Instant::now() < deadline, "no ledger: {text}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// A client that shows the API token.
+    pub fn client(&self) -> reqwest::Client {
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", format!("Bearer {API_TOKEN}").parse().unwrap());
+        http_client(headers)
+    }
+
+    /// Begins a run in a new session in which the model calls `tool` once, which works for `work`;
+    /// its stream.
+    pub async fn begin(&self, gateway: &Member, tool: &str, work: Duration) -> Events {
+        Events::of(self.request(gateway, tool, work)).await
+    }
+
+    /// The request of [`Cluster::begin`].
+    pub fn request(&self, gateway: &Member, tool: &str, work: Duration) -> reqwest::RequestBuilder {
+        let input = format!("{tool} {}", work.as_millis());
+        let body = json!({"input": input, "approve": ["*"]});
+        self.client().post(format!("{}/v1/runs", gateway.url)).json(&body)
+    }
+
+    /// How often the model was asked.
+    pub fn asked(&self) -> usize {
+        self.model.requests().len()
+    }
+}
+
+/// The model calls the tool that the input names, once, and then says so.
+fn reply(body: &Value) -> Reply {
+    let messages = body["messages"].as_array().unwrap();
+    let last = messages.last().unwrap();
+    if last["role"] == "tool" {
+        return Reply::text("It is noted.");
+    }
+    let input = last["content"].as_str().unwrap_or_default();
+    let (tool, work) = input.split_once(' ').unwrap_or((input, "0"));
+    let work_ms: u64 = work.parse().unwrap_or(0);
+    Reply::call(tool, &json!({"note": "a line", "work_ms": work_ms}))
+}

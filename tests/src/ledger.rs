@@ -1,0 +1,299 @@
+//! A tool service on raw gRPC, without the kit: the oracle of what was done. Each call that it starts
+//! is a line with the call's id in a file of its own, written and synced before the work begins. It
+//! keeps the contract of the wire: outcomes by call id, attach, and a floor under epochs.
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::Write as _,
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use callboard_discovery::{
+    Discovery, Instance, InstanceId, Registration, Role, State,
+    transport::{self, Credentials, Guard},
+};
+use callboard_proto::{
+    reason,
+    tool::{
+        self as wire, InvokeMode,
+        tool_service_server::{ToolService, ToolServiceServer},
+    },
+};
+use futures_util::Stream;
+use serde_json::{Value, json};
+use tokio::{sync::watch, task::JoinHandle};
+use tonic::{Code, Request, Response, Status};
+use tonic_types::{ErrorDetails, StatusExt as _};
+
+/// Its tools: one that only reads, one that may be repeated, one that is neither.
+pub const LEDGER_TOOLS: [&str; 3] = ["ledger_read", "ledger_put", "ledger_add"];
+
+/// A running ledger; gone when dropped.
+pub struct Ledger {
+    book: Arc<Book>,
+    _registration: Registration,
+    _discovery: Arc<dyn Discovery>,
+    server: JoinHandle<()>,
+}
+
+impl std::fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ledger").field("path", &self.book.path).finish_non_exhaustive()
+    }
+}
+
+/// What the ledger knows.
+struct Book {
+    path: PathBuf,
+    incarnation: String,
+    state: Mutex<Entries>,
+    stale: AtomicU64,
+    repeats: AtomicU64,
+}
+
+#[derive(Default)]
+struct Entries {
+    floors: HashMap<(String, u32), (u64, u64)>,
+    calls: HashMap<String, watch::Receiver<Option<String>>>,
+}
+
+impl Ledger {
+    /// Starts it in `folder`, listening on TCP with the deployment token, and registers it.
+    pub async fn start(
+        discovery: Arc<dyn Discovery>,
+        credentials: &Credentials,
+        folder: &Path,
+    ) -> Self {
+        let book = Arc::new(Book {
+            path: folder.join("ledger"),
+            incarnation: uuid::Uuid::new_v4().to_string(),
+            state: Mutex::default(),
+            stale: AtomicU64::default(),
+            repeats: AtomicU64::default(),
+        });
+        File::create(&book.path).unwrap();
+        let listen = "tcp:127.0.0.1:0".parse().unwrap();
+        let bound = transport::bind(&listen, credentials).await.unwrap();
+        let address = bound.address().clone();
+        let service = ToolServiceServer::new(Service { book: Arc::clone(&book) });
+        let server = tonic::transport::Server::builder()
+            .layer(Guard::new(credentials))
+            .add_service(service)
+            .serve_with_incoming(bound.incoming());
+        let server = tokio::spawn(async move { server.await.unwrap() });
+        let registration = discovery
+            .register(Instance {
+                id: InstanceId::new("ledger"),
+                role: Role::Tool,
+                team: "default".to_owned(),
+                name: "ledger".to_owned(),
+                address,
+                version: "0.1.0".to_owned(),
+                zone: String::new(),
+                capacity: 0,
+                state: State::Serving,
+                descriptors: description().digest,
+                incarnation: book.incarnation.clone(),
+                store: String::new(),
+                workspaces: Vec::new(),
+                pid: std::process::id(),
+            })
+            .await
+            .unwrap();
+        Self { book, _registration: registration, _discovery: discovery, server }
+    }
+
+    /// The ids of the calls that were started, in order, read from the file.
+    pub fn lines(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(&self.book.path).unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// How often each call was started.
+    pub fn counts(&self) -> HashMap<String, usize> {
+        let mut counts = HashMap::new();
+        for line in self.lines() {
+            *counts.entry(line).or_default() += 1;
+        }
+        counts
+    }
+
+    /// How many requests of owners that are none any more were refused.
+    pub fn stale(&self) -> u64 {
+        self.book.stale.load(Ordering::SeqCst)
+    }
+
+    /// How many requests met a call that was there already.
+    pub fn repeats(&self) -> u64 {
+        self.book.repeats.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+struct Service {
+    book: Arc<Book>,
+}
+
+type Answers = Pin<Box<dyn Stream<Item = Result<wire::InvokeResponse, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl ToolService for Service {
+    type InvokeStream = Answers;
+
+    async fn describe(
+        &self,
+        _: Request<wire::DescribeRequest>,
+    ) -> Result<Response<wire::DescribeResponse>, Status> {
+        Ok(Response::new(description()))
+    }
+
+    async fn preflight(
+        &self,
+        _: Request<wire::PreflightRequest>,
+    ) -> Result<Response<wire::PreflightResponse>, Status> {
+        let verdict = Some(wire::preflight_response::Verdict::Allow(wire::Allow {}));
+        Ok(Response::new(wire::PreflightResponse { verdict }))
+    }
+
+    async fn invoke(
+        &self,
+        request: Request<wire::InvokeRequest>,
+    ) -> Result<Response<Answers>, Status> {
+        let request = request.into_inner();
+        let mode = request.mode();
+        let call = request.call.unwrap();
+        let id = call.call_id.clone();
+        let mut outcome = self.book.enter(call, mode)?;
+        let answer = async move {
+            let content = outcome.wait_for(Option::is_some).await.unwrap().clone().unwrap();
+            let output = wire::Output { content, ..wire::Output::default() };
+            let result = Some(wire::outcome::Result::Output(output));
+            let outcome = wire::Outcome { call_id: id, result, duration_us: 1 };
+            let piece = Some(wire::invoke_response::Piece::Outcome(outcome));
+            Ok(wire::InvokeResponse { piece })
+        };
+        Ok(Response::new(Box::pin(futures_util::stream::once(answer))))
+    }
+
+    async fn cancel(
+        &self,
+        request: Request<wire::CancelRequest>,
+    ) -> Result<Response<wire::CancelResponse>, Status> {
+        let known = self.book.state.lock().unwrap().calls.contains_key(&request.get_ref().call_id);
+        Ok(Response::new(wire::CancelResponse { known }))
+    }
+
+    async fn rollback(
+        &self,
+        _: Request<wire::RollbackRequest>,
+    ) -> Result<Response<wire::RollbackResponse>, Status> {
+        Err(Status::unimplemented("what is written stays"))
+    }
+
+    async fn forget(
+        &self,
+        _: Request<wire::ForgetRequest>,
+    ) -> Result<Response<wire::ForgetResponse>, Status> {
+        Ok(Response::new(wire::ForgetResponse {}))
+    }
+}
+
+impl Book {
+    /// Lets a call in, and starts it where it is new and may be started.
+    fn enter(
+        self: &Arc<Self>,
+        call: wire::ToolCall,
+        mode: InvokeMode,
+    ) -> Result<watch::Receiver<Option<String>>, Status> {
+        let mut state = self.state.lock().unwrap();
+        let epoch = call.epoch.unwrap_or_default();
+        let epoch = (epoch.generation, epoch.revision);
+        let floor = state.floors.entry((call.deployment.clone(), call.partition)).or_default();
+        if epoch < *floor {
+            self.stale.fetch_add(1, Ordering::SeqCst);
+            return Err(refuse(Code::FailedPrecondition, reason::STALE_OWNER));
+        }
+        *floor = epoch;
+        if let Some(known) = state.calls.get(&call.call_id) {
+            self.repeats.fetch_add(1, Ordering::SeqCst);
+            return Ok(known.clone());
+        }
+        if mode == InvokeMode::Attach {
+            return Err(refuse(Code::NotFound, reason::UNKNOWN_CALL));
+        }
+        if call.incarnation != self.incarnation {
+            return Err(refuse(Code::Unavailable, reason::NOT_ADMITTED));
+        }
+        let mut file = File::options().append(true).open(&self.path).unwrap();
+        writeln!(file, "{}", call.call_id).unwrap();
+        file.sync_data().unwrap();
+        let arguments: Value = serde_json::from_slice(&call.arguments).unwrap();
+        let work = Duration::from_millis(arguments["work_ms"].as_u64().unwrap_or(0));
+        let note = arguments["note"].as_str().unwrap_or_default().to_owned();
+        let (sender, outcome) = watch::channel(None);
+        state.calls.insert(call.call_id, outcome.clone());
+        // As in every service a lost caller ends nothing.
+        tokio::spawn(async move {
+            tokio::time::sleep(work).await;
+            let _ = sender.send(Some(format!("noted {note}")));
+        });
+        Ok(outcome)
+    }
+}
+
+fn refuse(code: Code, reason: &str) -> Status {
+    let details = ErrorDetails::with_error_info(reason, reason::DOMAIN, HashMap::new());
+    Status::with_error_details(code, reason, details)
+}
+
+fn description() -> wire::DescribeResponse {
+    let schema = json!({
+        "type": "object",
+        "properties": {"note": {"type": "string"}, "work_ms": {"type": "integer"}},
+        "required": ["note"], "additionalProperties": false,
+    });
+    let tools = LEDGER_TOOLS.map(|name| wire::ToolDescriptor {
+        name: name.to_owned(),
+        description: format!("Notes a line in the ledger ({name}). Not for files."),
+        input_schema: schema.to_string(),
+        annotations: Some(wire::Annotations {
+            read_only: name == "ledger_read",
+            destructive: false,
+            idempotent: name == "ledger_put",
+            open_world: false,
+        }),
+        affinity: wire::Affinity::None.into(),
+        effects: if name == "ledger_read" {
+            vec![wire::Effect::Read.into()]
+        } else {
+            vec![wire::Effect::Write.into()]
+        },
+        preflight: wire::PreflightMode::None.into(),
+        default_timeout_ms: 60_000,
+        cost: wire::CostClass::Cheap.into(),
+        examples: vec![wire::Example {
+            request: "note a line".to_owned(),
+            arguments: json!({"note": "a line"}).to_string(),
+        }],
+        ..wire::ToolDescriptor::default()
+    });
+    wire::DescribeResponse {
+        service: "ledger".to_owned(),
+        version: "0.1.0".to_owned(),
+        // Whoever calls compares it with what was registered, and no more.
+        digest: "1ed6e2".repeat(10),
+        tools: tools.to_vec(),
+    }
+}
