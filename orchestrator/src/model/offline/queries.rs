@@ -55,7 +55,7 @@ fn quoted(clause: &Clause<'_>) -> Option<String> {
 
 /// `where is X used`, `X 出现在哪些文件`.
 fn between(clause: &Clause<'_>) -> Option<String> {
-    let text = clause.text;
+    let text = clause.bare.as_str();
     let start = words::find_any(text, p::WHERE).map(|(_, end)| end).or_else(|| {
         // `in which files of the folder does X appear`
         let (_, from) = words::find_any(text, "which file*, what file*, how many file*")?;
@@ -83,7 +83,7 @@ fn between(clause: &Clause<'_>) -> Option<String> {
 /// What follows the verb.
 fn behind(clause: &Clause<'_>) -> Option<String> {
     let (_, start) =
-        [p::MENTION, p::SEARCH].iter().find_map(|set| words::find_any(clause.text, set))?;
+        [p::MENTION, p::SEARCH].iter().find_map(|set| words::find_any(&clause.bare, set))?;
     let text = unnamed(clause);
     let text = text.get(start..)?;
     // `提到 x 的文件有几个`
@@ -170,23 +170,23 @@ pub(super) fn speaks_of_names(clause: &Clause<'_>) -> bool {
 
 /// The name of a file that is looked for, as a glob.
 pub(super) fn name(clause: &Clause<'_>) -> Option<String> {
-    let is_ending = words::has_any(clause.text, "扩展名, 后缀名");
-    if let Some((_, end)) = words::find_any(clause.text, p::NAMED).filter(|_| !is_ending) {
+    let is_ending = words::has_any(&clause.bare, "扩展名, 后缀名");
+    if let Some((_, end)) = words::find_any(&clause.bare, p::NAMED).filter(|_| !is_ending) {
         // What is called so may be the folder.
         let token = next_word(&clause.tokens, end)?;
         return (!clause.is_folder(token)).then(|| token.text.clone());
     }
     // `以 x 开头的文件`
-    if let Some((at, _)) = words::find_any(clause.text, "开头的, 打头的, 为前缀的") {
+    if let Some((at, _)) = words::find_any(&clause.bare, "开头的, 打头的, 为前缀的") {
         let token =
             clause.tokens.iter().rev().find(|token| {
                 token.end <= at && token.kind != Kind::Han && !clause.is_folder(token)
             })?;
         return Some(format!("{}*", token.text));
     }
-    let end = match words::find_any(clause.text, p::NAME_HOLDS) {
+    let end = match words::find_any(&clause.bare, p::NAME_HOLDS) {
         Some((_, end)) => end,
-        None => pattern::find(p::HAN_NAME_HOLDS, clause.text)?.end,
+        None => pattern::find(p::HAN_NAME_HOLDS, &clause.bare)?.end,
     };
     let is_start = clause.says("start, starts, starting, begin, begins, beginning");
     let token = next_word(&clause.tokens, end).or_else(|| quoted_before(clause, end))?;
