@@ -8,9 +8,11 @@ mod draw;
 mod files;
 mod folders;
 mod money;
+mod odd;
 mod oracle;
 mod replaced;
 mod scene;
+mod spoken;
 mod steps;
 mod sums;
 mod table;
@@ -49,4 +51,20 @@ async fn files_are_written_and_commands_run_once_approved() {
 #[tokio::test]
 async fn several_steps_make_one_answer() {
     table::check(&steps::INTENTS).await;
+}
+
+#[tokio::test]
+async fn sums_in_words_are_calculated() {
+    table::check(&spoken::INTENTS).await;
+}
+
+#[tokio::test]
+async fn more_than_can_be_done_is_refused_as_a_whole() {
+    table::check(&spoken::LIMITS).await;
+}
+
+#[tokio::test]
+async fn odd_names_and_passing_ones_are_files() {
+    table::check(&odd::INTENTS).await;
+    table::check(&odd::FOLDERS).await;
 }

@@ -41,6 +41,9 @@ const RARE_CHINESE: [&str; 6] = ["超时", "预算", "验收", "排期", "迁移
 /// For names of files.
 const TITLES: [&str; 5] = ["会议纪要", "周报", "读书笔记", "采购清单", "说明"];
 
+/// For names of folders.
+const FOLDERS: [&str; 5] = ["资料", "合同", "档案", "素材", "图纸"];
+
 /// A value of a wording: as the prompt shows it, and as the oracle gets it.
 #[derive(Clone, Debug)]
 pub(super) struct Value {
@@ -144,6 +147,25 @@ impl Draw {
                 return name;
             }
         }
+    }
+
+    /// A name of a folder that means something in a request, too; any name if all are used.
+    pub(super) fn awkward(&mut self) -> String {
+        let is_free = |name: &&str| {
+            !self.used.iter().any(|other| other.contains(name) || name.contains(other.as_str()))
+        };
+        let free: Vec<&str> = AWKWARD.into_iter().filter(is_free).collect();
+        if free.is_empty() {
+            return self.name();
+        }
+        let name = self.pick(&free).to_owned();
+        self.used.insert(name.clone());
+        name
+    }
+
+    /// A Chinese name of a folder.
+    pub(super) fn chinese_name(&mut self) -> &'static str {
+        self.pick(&FOLDERS)
     }
 
     /// A Chinese name.

@@ -42,6 +42,10 @@ pub(super) struct Scene {
     pub(super) documents: Vec<String>,
     /// Text of a few dozen lines.
     pub(super) texts: Vec<String>,
+    /// Files whose names hold spaces or Chinese.
+    pub(super) odd: Vec<String>,
+    /// Flat folders whose names mean something in a request, too, or are Chinese.
+    pub(super) odd_folders: Vec<String>,
     pub(super) planted: Vec<Planted>,
     pub(super) planted_chinese: Vec<Planted>,
 }
@@ -54,6 +58,8 @@ impl Scene {
             deep: Vec::new(),
             documents: Vec::new(),
             texts: Vec::new(),
+            odd: Vec::new(),
+            odd_folders: Vec::new(),
             planted: Vec::new(),
             planted_chinese: Vec::new(),
         };
@@ -65,6 +71,7 @@ impl Scene {
         for _ in 0..3 {
             scene.folders(draw);
         }
+        scene.odd(draw);
         for is_chinese in [false, true] {
             for _ in 0..2 {
                 scene.plant(draw, is_chinese);
@@ -118,6 +125,29 @@ impl Scene {
         files.push(self.documents.last().unwrap().clone());
         self.texts.push(draw.pick(&files));
         self.deep.push(Folder { path, files });
+    }
+
+    /// Files and folders with names of more kinds.
+    fn odd(&mut self, draw: &mut Draw) {
+        let (awkward, chinese) = (draw.awkward(), draw.chinese_name());
+        for folder in [awkward, chinese.to_owned()] {
+            for kind in ["txt", "md", "csv"] {
+                self.text(draw, &folder, kind);
+            }
+            self.odd_folders.push(folder);
+        }
+        let (title, folder) = (draw.title(), draw.name());
+        let spaced = format!("{} {}", draw.word(), draw.name());
+        let names = [
+            format!("{folder}/{spaced}.txt"),
+            format!("{chinese}/{title}.md"),
+            format!("{title} {spaced}.md"),
+        ];
+        for name in names {
+            let lines: Vec<String> = (0..draw.whole(4, 30)).map(|_| draw.line()).collect();
+            self.callboard.file(&name, lines.join("\n") + "\n");
+            self.odd.push(name);
+        }
     }
 
     /// A text file; its last line may be without an end.

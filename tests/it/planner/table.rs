@@ -47,6 +47,8 @@ pub(super) enum Check {
     OnlyTold,
     /// A shell command that prints nothing but `yes` after the run.
     Done,
+    /// The planner says that it cannot, and calls nothing.
+    GivenUp,
 }
 
 /// One prompt and what is true about it.
@@ -120,6 +122,11 @@ pub(super) async fn ask(stack: &Stack, prompt: &str, approve: &[&str]) -> Json {
 impl Case {
     fn judge(&self, run: &Json, scene: &Scene) -> Result<(), String> {
         let answer = run["answer"].as_str().unwrap_or_default();
+        if matches!(self.check, Check::GivenUp) {
+            let has_called = run["tool_calls"].as_array().is_none_or(|calls| !calls.is_empty());
+            let is_given_up = run["status"] == "failed" && !has_called;
+            return is_given_up.then_some(()).ok_or_else(|| "it is not given up".to_owned());
+        }
         if run["status"] != "completed" {
             return Err("it is not completed".to_owned());
         }
@@ -141,6 +148,7 @@ impl Case {
                 [yes] if yes == "yes" => Ok(()),
                 other => Err(format!("it is not done: {} gives {other:?}", self.oracle)),
             },
+            Check::GivenUp => Ok(()),
         }
     }
 
