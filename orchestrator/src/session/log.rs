@@ -41,10 +41,10 @@ pub(super) async fn load(
     load_up_to(journal, id, u64::MAX).await
 }
 
-/// As [`load`], as the session was after the event `last`.
+/// Folds a session as it was after the event `last`; `None` if it has no events.
 ///
 /// # Errors
-/// As [`load`].
+/// [`SessionError::Damaged`] if its events cannot be trusted, `Journal` if they cannot be read.
 pub async fn load_up_to(
     journal: &dyn Journal,
     id: &SessionId,
