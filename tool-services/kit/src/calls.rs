@@ -36,6 +36,7 @@ use self::{
     running::{Admission, Ends},
 };
 use crate::{
+    Intents,
     call::{Call, Facts},
     fence::{Fence, Fenced, Owner},
     outcomes::{Digest, Key, Known, Outcomes},
@@ -151,6 +152,12 @@ impl Calls {
                 Err(refusal) => return Err(refusal),
             }
         }
+    }
+
+    /// What a call that is only judged sees of the store. It is not claimed, so it keeps nothing.
+    pub(crate) fn intents(&self, key: Key, tool: &str) -> Intents {
+        let store = self.shared.store.clone();
+        store.map_or_else(Intents::default, |store| Intents::new(store, Arc::new(key), tool))
     }
 
     /// Asks a call to end. False if there is no such call.

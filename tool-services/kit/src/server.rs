@@ -82,7 +82,8 @@ impl ToolService for Server {
             return Err(refusal::invalid(&failure));
         }
         let prepared = tool.prepare(&asked.arguments).map_err(|f| refusal::invalid(&f))?;
-        let call = Call::new(asked.facts, ends(limit, tool.as_ref()));
+        let intents = self.calls.intents(asked.key, &asked.facts.tool);
+        let call = Call::new(asked.facts, ends(limit, tool.as_ref())).noting(intents);
         let judging =
             AssertUnwindSafe(judge(tool.about(), prepared.as_ref(), &call)).catch_unwind();
         match timeout_at(call.deadline, judging).await {
