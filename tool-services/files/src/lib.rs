@@ -25,6 +25,7 @@ mod find_files;
 mod list_dir;
 mod listing;
 
+mod change;
 mod diff;
 mod replace;
 mod write_file;

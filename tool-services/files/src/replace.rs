@@ -32,7 +32,7 @@ use crate::{
 
 mod plan;
 
-pub(crate) use self::plan::{Old, Plan};
+pub(crate) use self::plan::{Old, Plan, hash, read_old};
 
 /// Bytes written between two looks at whether the call still runs.
 const PIECE: usize = 256 * 1024;
@@ -51,12 +51,35 @@ pub(crate) enum Written {
     AlreadyThere,
 }
 
+/// What is about to take its place: a file beside it, whole and on the disk.
+#[derive(Debug)]
+pub(crate) struct Coming<'a> {
+    /// Its name until then, in the same folder.
+    pub(crate) temporary: &'a str,
+    /// Its permissions.
+    pub(crate) permissions: u32,
+    /// Folders that were made for it, outermost first.
+    pub(crate) parents: &'a [RelativePath],
+}
+
 /// Carries out a plan.
 ///
 /// # Errors
 /// `conflict` if the file is no longer what the plan saw. Whatever fails, the old file is whole and
 /// nothing else is left behind.
 pub(crate) fn replace(walls: &Walls, plan: &Plan) -> Result<Written, Failure> {
+    replace_noting(walls, plan, |_| Ok(()))
+}
+
+/// The same; `note` is told what comes right before it does, and may refuse.
+///
+/// # Errors
+/// As for [`replace`], and those of `note`.
+pub(crate) fn replace_noting(
+    walls: &Walls,
+    plan: &Plan,
+    note: impl FnOnce(&Coming<'_>) -> Result<(), Failure>,
+) -> Result<Written, Failure> {
     let refuse = |error: WallError| match error {
         // The plan saw folders, or nothing, where now something else stands.
         WallError::Link { .. } | WallError::NotAFolder { .. } => changed(plan),
@@ -66,6 +89,7 @@ pub(crate) fn replace(walls: &Walls, plan: &Plan) -> Result<Written, Failure> {
     let folder = made.folder(&plan.parent()).map_err(refuse)?;
     let mut temporary = Temporary::new(&folder, plan).map_err(|e| failed(plan, &e))?;
     temporary.fill(plan, walls.stop()).map_err(|error| failed(plan, &error))?;
+    note(&temporary.coming(plan, &made.folders)?)?;
     match unchanged(walls, plan, &folder) {
         Ok(()) => {}
         Err(_) if plan.is_already_there(walls) => return Ok(Written::AlreadyThere),
@@ -201,9 +225,23 @@ impl<'a> Temporary<'a> {
                 // Only a privileged service can give files away; the others own what they write.
                 let _ = fchown(&self.file, Some(owner), Some(group));
             }
-            fchmod(&self.file, Mode::from_raw_mode(old.permissions))?;
+        }
+        let permissions = plan.permissions.or(plan.old.as_ref().map(|old| old.meta.permissions));
+        if let Some(permissions) = permissions {
+            fchmod(&self.file, Mode::from_raw_mode(permissions))?;
         }
         self.file.sync_all()
+    }
+
+    fn coming<'b>(
+        &'b self,
+        plan: &Plan,
+        parents: &'b [RelativePath],
+    ) -> Result<Coming<'b>, Failure> {
+        let own = meta(&self.file, &plan.path);
+        let own = own.map_err(|error| failed(plan, &io::Error::other(error)))?;
+        let temporary = self.name.as_deref().unwrap_or_default();
+        Ok(Coming { temporary, permissions: own.permissions, parents })
     }
 
     /// Takes the place of `name`; of nothing, if the file is to be new.

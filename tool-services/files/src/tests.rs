@@ -7,13 +7,17 @@ use std::{
 };
 
 use callboard_proto::tool::{Failure, FailureKind, Output, preflight_response::Verdict};
-use callboard_tool::testing::{Served, start_in};
+use callboard_tool::{
+    StoreSettings, Workspace,
+    testing::{Served, WORKSPACE, start_in, start_with},
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
 mod find;
 mod list;
 mod read;
+mod undo;
 mod walls;
 mod write;
 
@@ -34,6 +38,28 @@ impl Place {
         fs::write(out.join("canary.txt"), "CANARY").unwrap();
         let served = start_in(crate::service(), &ws).await.unwrap();
         Self { _folder: folder, ws, out, served }
+    }
+
+    /// A place whose service has a store, so that changes can be taken back.
+    async fn kept(files: &[(&str, &str)]) -> Self {
+        Self::kept_up_to(files, StoreSettings::new("").undo_bytes).await
+    }
+
+    /// The same, with room for so many bytes of old content.
+    async fn kept_up_to(files: &[(&str, &str)], undo_bytes: u64) -> Self {
+        let mut place = Self::new().await;
+        let path = place.out.with_file_name("store");
+        let workspace = Workspace { id: WORKSPACE.to_owned(), path: place.ws.clone() };
+        place.served = start_with(crate::service(), |config| {
+            config.workspaces.push(workspace);
+            config.store = Some(StoreSettings { undo_bytes, ..StoreSettings::new(path) });
+        })
+        .await
+        .unwrap();
+        for (path, content) in files {
+            place.file(path, content);
+        }
+        place
     }
 
     /// A place with these files: their paths and contents.

@@ -6,15 +6,18 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use callboard_tool::{About, Call, Effect, Example, Failure, Output, Tool, Verdict};
+use callboard_tool::{
+    About, Call, Effect, Example, Failure, Intent, Output, Recovered, Rollback, Tool, Undo, Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     answer::{count, json},
+    change,
     meta::Identity,
     relative::RelativePath,
-    replace::{Old, Plan, Written, replace},
+    replace::{Old, Plan, Written, replace_noting},
     workspace::{Walls, within},
 };
 
@@ -85,13 +88,15 @@ impl Tool for WriteFile {
         .effects(&[Effect::Write])
         .destructive(true)
         .idempotent()
+        .reversible()
         .asks()
         .output::<Answer>()
     }
 
     async fn preflight(&self, args: &Args, call: &Call) -> Verdict {
         let (path, content) = (args.path.clone(), args.content.clone());
-        match within(call, move |walls| Plan::new(walls, path, content)).await {
+        let room = call.intents().room();
+        match within(call, move |walls| Plan::new(walls, path, content, room)).await {
             // There is nothing to decide about a write that changes nothing.
             Ok(plan) if plan.is_done() => {
                 call.hold(plan);
@@ -114,16 +119,28 @@ impl Tool for WriteFile {
         let Some(plan) = call.held::<Plan>() else {
             return Err(Failure::internal(format!("`{}` was not looked at first.", args.path)));
         };
-        let under_way = self.under_way.clone();
+        let (under_way, intents) = (self.under_way.clone(), call.intents().clone());
         within(call, move |walls| {
             if plan.is_done() {
                 return output(&plan, &Written::AlreadyThere);
             }
             let _turn = under_way.begin(walls, &plan)?;
-            let written = replace(walls, &plan)?;
+            let written = replace_noting(walls, &plan, |coming| {
+                let done = Written::Done { parents: coming.parents.to_vec() };
+                let told = output(&plan, &done)?;
+                intents.keep_blocking(change::intent(&plan, coming, &told, intents.room())?)
+            })?;
             output(&plan, &written)
         })
         .await
+    }
+
+    async fn recover(&self, intent: Option<&Intent>, call: &Call) -> Recovered {
+        change::recover(intent, call).await
+    }
+
+    async fn rollback(&self, undo: &Undo, call: &Call) -> Rollback {
+        change::roll_back(undo, call).await
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Largest facts of an intent, as JSON.
-const FACTS: usize = 64 * 1024;
+pub(crate) const FACTS: usize = 64 * 1024;
 
 /// A record of one effect: facts of the tool's own making (what, where, a hash of the state before
 /// and of the state after) and, where it takes that to go back, the old content.

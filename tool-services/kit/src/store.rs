@@ -29,6 +29,7 @@ use self::{lives::Lives, tidy::Limits, undo::ToKeep, writer::Writer};
 use crate::{
     Intent,
     fence::{Epoch, Owner},
+    intent::FACTS,
     outcomes::Key,
 };
 
@@ -37,7 +38,8 @@ use crate::{
 pub struct StoreSettings {
     /// A folder of the service's own, on a local file system; it is made if it is missing.
     pub path: PathBuf,
-    /// Bytes of records for rollbacks; over it the oldest are dropped. Default 256 MiB.
+    /// Bytes of records for rollbacks; over it the oldest are dropped. One record keeps at most
+    /// 32 MiB, and at most this less 64 KiB. Default 256 MiB.
     pub undo_bytes: u64,
     /// How long such a record is kept; default 30 days.
     pub undo_age: Duration,
@@ -125,6 +127,8 @@ impl Store {
             what: error.to_string(),
         };
         let lives = Arc::new(Lives::begin(path, incarnation)?);
+        // One at a time: processes that make the same file at once would be in each other's way.
+        let _turn = lives.turn()?;
         let mut connection = schema::open(path)?;
         let id = schema::id(&mut connection, path)?;
         calls::begin_life(&connection, incarnation).map_err(unusable)?;
@@ -132,7 +136,7 @@ impl Store {
         let limits = Limits::new(settings);
         let writer = Writer::start(connection, limits)
             .map_err(|source| StoreError::Folder { path: path.clone(), source })?;
-        let room = settings.undo_bytes.min(RECORD);
+        let room = settings.undo_bytes.saturating_sub(FACTS as u64).min(RECORD);
         let store =
             Self { id: id.into(), incarnation: incarnation.into(), lives, writer, limits, room };
         Ok(Opened { store, floors })

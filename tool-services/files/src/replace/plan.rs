@@ -30,6 +30,8 @@ pub(crate) struct Plan {
     pub(crate) content: Vec<u8>,
     /// What is there now.
     pub(crate) old: Option<Old>,
+    /// Permissions of the file afterwards, where they are not those of the old one.
+    pub(crate) permissions: Option<u32>,
     /// What a person has to see.
     pub(crate) preview: String,
 }
@@ -38,16 +40,23 @@ pub(crate) struct Plan {
 #[derive(Clone, Debug)]
 pub(crate) struct Old {
     pub(crate) meta: Meta,
+    pub(crate) bytes: Vec<u8>,
     /// Whether it has the new content already.
     pub(crate) is_same: bool,
 }
 
 impl Plan {
-    /// Looks at what is there and what would become of it.
+    /// Looks at what is there and what would become of it. `room` is how many bytes of the old
+    /// content can be kept for going back.
     ///
     /// # Errors
     /// The file may not be written, is no regular file, or is too large.
-    pub(crate) fn new(walls: &Walls, written: String, content: String) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        walls: &Walls,
+        written: String,
+        content: String,
+        room: u64,
+    ) -> Result<Self, Failure> {
         let path = walls.target(&written)?;
         let Some(name) = path.file_name() else {
             return Err(Failure::unsupported(
@@ -66,9 +75,16 @@ impl Plan {
             return Err(too_large(&path, "The content for", size));
         }
         let old = read_old(walls, &written, &path)?;
-        let preview = preview(&path, missing(walls, &path).as_ref(), old.as_ref(), &content);
-        let old = old.map(|(meta, bytes)| Old { meta, is_same: bytes == content.as_bytes() });
-        Ok(Self { written, path, content: content.into_bytes(), old, preview })
+        let preview = match &old {
+            None => preview_new(&path, missing(walls, &path).as_ref(), &content),
+            Some(old) => preview_old(&path, old, &content, room),
+        };
+        let old = old.map(|(meta, bytes)| {
+            let is_same = bytes == content.as_bytes();
+            Old { meta, bytes, is_same }
+        });
+        let content = content.into_bytes();
+        Ok(Self { written, path, content, old, permissions: None, preview })
     }
 
     /// Whether nothing has to be done.
@@ -92,7 +108,7 @@ impl Plan {
 }
 
 /// The content that is there now, if it may be seen.
-fn read_old(
+pub(crate) fn read_old(
     walls: &Walls,
     written: &str,
     path: &RelativePath,
@@ -128,47 +144,55 @@ fn missing(walls: &Walls, path: &RelativePath) -> Option<RelativePath> {
     missing
 }
 
-fn preview(
-    path: &RelativePath,
-    missing: Option<&RelativePath>,
-    old: Option<&(Meta, Vec<u8>)>,
-    new: &str,
-) -> String {
-    let size = |bytes: &[u8]| count(bytes.len() as u64, "byte", "bytes");
-    let mut notes = Vec::new();
-    let mut old_text = String::new();
-    match old {
-        None => {
-            notes.push(format!("Create {path}: {}.", size(new.as_bytes())));
-            if let Some(folder) = missing {
-                notes.push(format!("The folder {folder} does not exist and is made."));
-            }
-        }
-        Some((meta, bytes)) => {
-            let sizes = (size(bytes), size(new.as_bytes()));
-            notes.push(format!("Replace {path}: {} become {}.", sizes.0, sizes.1));
-            notes.push("Not reversible: the old content is not kept.".to_owned());
-            old_text = text(bytes, &mut notes);
-            if meta.links > 1 {
-                let others = count(meta.links - 1, "other name", "other names");
-                notes.push(format!("It has {others} (hard links), where the old content stays."));
-            }
-        }
+fn preview_new(path: &RelativePath, missing: Option<&RelativePath>, new: &str) -> String {
+    let mut notes = vec![format!("Create {path}: {}.", size(new.as_bytes()))];
+    if let Some(folder) = missing {
+        notes.push(format!("The folder {folder} does not exist and is made."));
     }
-    let diff = Diff::of(&old_text, new);
+    shown(path, notes, None, ("", new))
+}
+
+fn preview_old(path: &RelativePath, old: &(Meta, Vec<u8>), new: &str, room: u64) -> String {
+    let (meta, bytes) = old;
+    let sizes = (size(bytes), size(new.as_bytes()));
+    let mut notes = vec![format!("Replace {path}: {} become {}.", sizes.0, sizes.1)];
+    notes.push(if bytes.len() as u64 <= room {
+        "The old content is kept for some time, and can be restored.".to_owned()
+    } else {
+        "Not reversible: the old content is not kept.".to_owned()
+    });
+    let old_text = text(bytes, &mut notes);
+    if meta.links > 1 {
+        let others = count(meta.links - 1, "other name", "other names");
+        notes.push(format!("It has {others} (hard links), where the old content stays."));
+    }
+    shown(path, notes, Some(bytes), (&old_text, new))
+}
+
+/// The notes and the diff of two texts.
+fn shown(
+    path: &RelativePath,
+    mut notes: Vec<String>,
+    old: Option<&[u8]>,
+    (old_text, new): (&str, &str),
+) -> String {
+    let diff = Diff::of(old_text, new);
     notes.push(format!("Lines: +{} −{}.", number(diff.added), number(diff.removed)));
     if diff.folded > 0 || diff.is_cut {
-        let bytes = old.map_or(&[][..], |(_, bytes)| bytes);
         let rest = count(diff.folded, "line", "lines");
         notes.push(format!(
             "The diff is too long to be shown whole: {rest} and the ends of very long lines are \
              left out. SHA-256 of the old content: {}; of the new content: {}.",
-            hash(bytes),
+            hash(old.unwrap_or_default()),
             hash(new.as_bytes())
         ));
     }
     let from = if old.is_some() { path.to_string() } else { "/dev/null".to_owned() };
     format!("{}\n--- {from}\n+++ {path}\n{}", notes.join("\n"), diff.text)
+}
+
+fn size(bytes: &[u8]) -> String {
+    count(bytes.len() as u64, "byte", "bytes")
 }
 
 /// The old content as text, with a note on what the diff cannot show.
@@ -197,7 +221,7 @@ fn text(bytes: &[u8], notes: &mut Vec<String>) -> String {
     }
 }
 
-fn hash(bytes: &[u8]) -> String {
+pub(crate) fn hash(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(64);
     for byte in Sha256::digest(bytes) {
         // Writing to a string cannot fail.

@@ -30,7 +30,7 @@ impl Place {
     }
 
     fn plan(&self, path: &str, content: &str) -> Plan {
-        Plan::new(&self.walls, path.to_owned(), content.to_owned()).unwrap()
+        Plan::new(&self.walls, path.to_owned(), content.to_owned(), 0).unwrap()
     }
 
     /// The names of everything in the workspace, sorted.

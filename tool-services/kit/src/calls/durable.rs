@@ -40,7 +40,7 @@ impl Claimed {
         let may_start = mode == Mode::Start;
         let is_stated = may_start || mode == Mode::Attach { has_arguments: true };
         let claim = Claim {
-            owner,
+            owner: owner.clone(),
             key: Arc::clone(&self.key),
             digest: is_stated.then_some(self.running.digest),
             may_start,
@@ -54,7 +54,11 @@ impl Claimed {
             Ok(Found::Gone) => self.refuse(Refusal::OutcomeGone),
             Ok(Found::Elsewhere) => self.refuse(Refusal::Busy),
             Ok(Found::OtherArguments) => self.refuse(Refusal::OtherArguments),
-            Ok(Found::Stale(seen)) => self.refuse(Refusal::Fenced(Fenced::Stale { seen })),
+            Ok(Found::Stale(seen)) => {
+                // It is higher than what was let in.
+                let _ = self.shared.ledger().fence.pass(&Owner { epoch: seen, ..owner });
+                self.refuse(Refusal::Fenced(Fenced::Stale { seen }));
+            }
             Ok(Found::Full) => self.refuse(Refusal::Full),
             Err(refusal) => self.refuse(refusal),
         }

@@ -14,6 +14,8 @@ use crate::{call::Glimpse, outcomes::Digest};
 #[derive(Debug)]
 pub(crate) struct Running {
     pub(crate) digest: Digest,
+    /// False for a call that is only looked for, by somebody who did not say what it is.
+    pub(super) is_stated: bool,
     /// Whether its tool can change something.
     pub(crate) changes: bool,
     pub(super) cancel: CancellationToken,
@@ -55,6 +57,6 @@ impl Running {
         let (glimpses, settled) = (broadcast::Sender::new(1), watch::channel(None).1);
         let admission = watch::channel(Admission::Given).1;
         let cancel = CancellationToken::new();
-        Arc::new(Self { digest, changes, cancel, glimpses, admission, settled })
+        Arc::new(Self { digest, is_stated: true, changes, cancel, glimpses, admission, settled })
     }
 }

@@ -358,3 +358,25 @@ async fn glimpses_come_in_order_before_the_outcome_and_chunks_keep_their_size() 
     assert_eq!(chunks.into_iter().cloned().collect::<String>(), text);
     assert!(matches!(pieces.last(), Some(Piece::Outcome(_))));
 }
+
+#[tokio::test]
+async fn a_start_that_meets_a_bare_question_is_not_confused_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let opened = Store::open(&crate::StoreSettings::new(folder.path()), INCARNATION).unwrap();
+    let rig =
+        Rig { calls: Calls::new(INCARNATION.to_owned(), 4, Some(opened)), record: Record::new() };
+    // The owner is known by then, so that the question comes first.
+    assert_eq!(rig.calls.cancel(&owner(10), &key("a")).await, Ok(false));
+    let bare = Wanted {
+        digest: [0; 32],
+        mode: Mode::Attach { has_arguments: false },
+        ..rig.wanted("a", "change", "answer")
+    };
+    let start = rig.wanted("a", "change", "answer");
+    let (asked, started) = tokio::join!(rig.calls.invoke(bare), rig.calls.invoke(start));
+    assert_eq!(asked.unwrap_err(), Refusal::UnknownCall);
+    assert_eq!(content(started.unwrap()).await, "done");
+    let other = rig.wanted("a", "change", "wait");
+    assert_eq!(rig.calls.invoke(other).await.unwrap_err(), Refusal::OtherArguments);
+    assert_eq!(rig.record.started(), ["a"]);
+}

@@ -32,6 +32,13 @@ impl Lives {
         Ok(lives)
     }
 
+    /// Waits for the turn to open the file; it ends when what is given is dropped.
+    pub(super) fn turn(&self) -> Result<File, StoreError> {
+        let path = self.folder.with_file_name("opening");
+        let locked = open(&path, true).and_then(|file| file.lock().map(|()| file));
+        locked.map_err(|source| StoreError::Folder { path, source })
+    }
+
     /// Whether the process of an incarnation lives. In doubt it does.
     pub(super) fn is_alive(&self, incarnation: &str) -> bool {
         // What names no file of ours was never alive.

@@ -154,6 +154,7 @@ async fn a_wish_is_granted_once() {
     let store = open(&folder, "second");
     assert_eq!(store.begin_undo(wish("a", "w")).await, ready);
     store.end_undo(wish("a", "w"), Some("restored".to_owned())).await.unwrap();
+    assert_eq!(store.claim(start("a")).await, Ok(Found::Settled(outcome("done"))));
     let answered = Ok(Began::Answered("restored".to_owned()));
     assert_eq!(store.begin_undo(wish("a", "w")).await, answered);
     let taken = Ok(Began::TakenBack("restored".to_owned()));
@@ -162,11 +163,23 @@ async fn a_wish_is_granted_once() {
 }
 
 #[tokio::test]
+async fn a_call_that_was_cut_off_and_taken_back_is_over() {
+    let folder = TempDir::new().unwrap();
+    let store = open(&folder, "first");
+    assert_eq!(store.claim(start("a")).await, Ok(Found::Nothing));
+    assert_eq!(intend(&store, "a", b"old").await, Ok(Kept::Done));
+    drop(store);
+    let store = open(&folder, "second");
+    assert_eq!(store.begin_undo(wish("a", "w")).await, Ok(Began::Ready(intent(b"old"))));
+    store.end_undo(wish("a", "w"), Some("restored".to_owned())).await.unwrap();
+    assert_eq!(store.claim(start("a")).await, Ok(Found::Gone));
+}
+
+#[tokio::test]
 async fn old_intents_make_room_for_new_ones_but_not_those_of_open_calls() {
     let folder = TempDir::new().unwrap();
     let settings = StoreSettings { undo_bytes: 1_000, ..StoreSettings::new(folder.path()) };
     let store = Store::open(&settings, "first").unwrap().store;
-    assert_eq!(store.room(), 1_000);
     for call_id in ["open", "a", "b", "c"] {
         assert_eq!(store.claim(start(call_id)).await, Ok(Found::Nothing));
         assert_eq!(intend(&store, call_id, &[0; 450]).await, Ok(Kept::Done));

@@ -161,6 +161,12 @@ pub(super) fn end(tx: &Transaction<'_>, wish: &Wish, done: Option<&str>) -> rusq
     )?
     .execute(params![key.team, key.session, key.call_id, wish.id, answer])?;
     if wish.takes_back {
+        // One that was cut off is over by that, and never started again.
+        tx.prepare_cached(
+            "UPDATE call SET state = 1 WHERE team = ?1 AND session = ?2 AND call_id = ?3
+                AND state = 0",
+        )?
+        .execute(params![key.team, key.session, key.call_id])?;
         // What was there before is there again.
         tx.prepare_cached(
             "UPDATE undo SET content = NULL, size = length(facts)
