@@ -42,6 +42,13 @@ need script bsdutils
 need ps procps
 
 cargo build --workspace --locked
+
+# `--soak [FAULT]`: not the tests, but each fault of the table as often as it says; a FAULT alone, and
+# SOAK_ROUNDS for another number.
+if [ "${1:-}" = --soak ]; then
+  SOAK="${2:-all}" exec cargo test --locked -p callboard-tests --test it crash_points::soak -- --nocapture
+fi
+
 output="$(mktemp)"
 trap 'rm -f "$output"' EXIT
 status=0

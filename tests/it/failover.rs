@@ -14,7 +14,7 @@ const SOON: Duration = Duration::from_mins(1);
 
 /// What must hold whatever happened: no call was started twice, every run ended well, and epochs in
 /// the journal never fall.
-async fn check(cluster: &Cluster, runs: &[Value]) {
+pub(crate) async fn check(cluster: &Cluster, runs: &[Value]) {
     for run in runs {
         assert_eq!(run["status"], "completed", "{run}");
         assert_eq!(run["answer"], "It is noted.", "{run}");
@@ -192,14 +192,11 @@ async fn a_hundred_clients_wake_one_session_once_and_etcd_hears_nothing_of_it() 
 /// Until no orchestrator holds a session any more.
 async fn folded_away(cluster: &Cluster, members: &[Member]) {
     assert!(members.iter().all(Member::runs));
-    let sql = "SELECT count(*) FROM session WHERE state <> 'idle'";
     let deadline = Instant::now() + SOON;
-    while count(cluster, sql).await > 0 {
-        assert!(Instant::now() < deadline, "it is idle");
+    while cluster.awake().await > 0 {
+        assert!(Instant::now() < deadline, "every session is folded away");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    // Longer than an idle session stays.
-    tokio::time::sleep(Duration::from_millis(600)).await;
 }
 
 /// How many changes etcd has seen.

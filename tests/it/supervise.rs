@@ -90,7 +90,9 @@ async fn a_tool_service_that_is_killed_during_a_call_is_replaced_and_the_call_ma
         let call = &run["tool_calls"][0];
         assert_eq!((&run["answer"], &call["status"]), (&json!("Done."), &json!("ok")), "{run}");
         assert!(call["content"].as_str().unwrap().contains(expected), "{service}: {call}");
-        assert_eq!(call["attempts"], if last == sent { 2 } else { 1 }, "{call}");
+        // One that is gone may be met once more before that is known.
+        let least = if last == sent { 2 } else { 1 };
+        assert!(call["attempts"].as_u64().unwrap() >= least, "{call}");
         assert_eq!(stack.stop().await, 0);
         callboard.nothing_is_left().await;
     }

@@ -1,7 +1,13 @@
 //! A cluster on one machine: as many orchestrators and gateways as a test wants, over a real etcd and a
 //! real PostgreSQL, with the ledger as their tool service and a played model that calls it.
 
-use std::{collections::BTreeMap, process::Stdio, sync::Mutex, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    process::Stdio,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use callboard_discovery::{
     Config, Discovery, Owner, Role,
@@ -19,6 +25,8 @@ use crate::{
 
 /// What the API of its gateways wants to see.
 const API_TOKEN: &str = "an-api-token-of-some-length";
+/// What its roles want to see of one another.
+const DEPLOYMENT_TOKEN: &str = "a-deployment-token-of-some-length";
 /// Longest that a role may take to be there.
 const READY: Duration = Duration::from_mins(1);
 /// The lease that its processes take in etcd.
@@ -31,7 +39,7 @@ pub struct Cluster {
     /// The oracle.
     pub ledger: Ledger,
     /// Who is alive and who owns what, as this process sees it.
-    pub discovery: std::sync::Arc<dyn Discovery>,
+    pub discovery: Arc<dyn Discovery>,
     /// Its journal.
     pub database: String,
     model: ModelServer,
@@ -83,6 +91,24 @@ impl Cluster {
     /// A cluster without orchestrators and gateways. `settings` are lines of the section
     /// `[orchestrator]`.
     pub async fn start(etcd: &Etcd, postgres: &Postgres, settings: &str) -> Self {
+        Self::with_ledger(etcd, postgres, settings, Ledger::start).await
+    }
+
+    /// The same with the ledger on the kit.
+    pub async fn on_kit(etcd: &Etcd, postgres: &Postgres, settings: &str) -> Self {
+        let on_kit =
+            async |discovery: Arc<dyn Discovery>, credentials: &Credentials, folder: &Path| {
+                Ledger::on_kit(discovery, credentials, folder)
+            };
+        Self::with_ledger(etcd, postgres, settings, on_kit).await
+    }
+
+    async fn with_ledger(
+        etcd: &Etcd,
+        postgres: &Postgres,
+        settings: &str,
+        ledger: impl AsyncFnOnce(Arc<dyn Discovery>, &Credentials, &Path) -> Ledger,
+    ) -> Self {
         let database = postgres.database().await;
         let model = ModelServer::start(|_, body| reply(body)).await;
         let callboard = Callboard::new()
@@ -91,7 +117,7 @@ impl Cluster {
             .env("OPENAI_API_KEY", "sk-test-key-0123456789")
             .env("OPENAI_BASE_URL", &model.base_url());
         let token = callboard.home().join("deployment-token");
-        std::fs::write(&token, "a-deployment-token-of-some-length\n").unwrap();
+        std::fs::write(&token, DEPLOYMENT_TOKEN).unwrap();
         let prefix = format!("/{}", uuid::Uuid::new_v4().simple());
         let config = format!(
             "[discovery]\nbackend = \"etcd\"\nendpoints = [\"{}\"]\nprefix = \"{prefix}\"\n\
@@ -111,8 +137,7 @@ impl Cluster {
         .await
         .unwrap();
         let credentials = Credentials { token: Some(DeploymentToken::read(&token).unwrap()) };
-        let of_ledger = std::sync::Arc::clone(&discovery);
-        let ledger = Ledger::start(of_ledger, &credentials, callboard.home()).await;
+        let ledger = ledger(Arc::clone(&discovery), &credentials, callboard.home()).await;
         Self { callboard, ledger, discovery, database, model, started: Mutex::default() }
     }
 
@@ -170,6 +195,22 @@ impl Cluster {
         let owner = self.owners().remove(&partition)?;
         let live = self.discovery.live();
         live.borrow().instances.get(&owner.instance).map(|instance| instance.pid)
+    }
+
+    /// How many sessions are awake in all orchestrators, as their metrics say.
+    pub async fn awake(&self) -> u64 {
+        let live = self.discovery.live().borrow().clone();
+        let mut awake = 0;
+        for one in live.instances.values().filter(|one| one.role == Role::Orchestrator) {
+            let address = one.address.to_string();
+            let url = format!("http://{}/metrics", address.trim_start_matches("tcp:"));
+            let request = http_client(HeaderMap::new()).get(url).bearer_auth(DEPLOYMENT_TOKEN);
+            let text = request.send().await.unwrap().text().await.unwrap();
+            // Missing until the first one was awake.
+            let gauge = text.lines().find_map(|it| it.strip_prefix("callboard_sessions_resident "));
+            awake += gauge.map_or(0, |count| count.trim().parse::<u64>().unwrap());
+        }
+        awake
     }
 
     /// Waits until `count` orchestrators are there and own all partitions between them.

@@ -1,6 +1,9 @@
-//! A tool service on raw gRPC, without the kit: the oracle of what was done. Each call that it starts
+//! The oracle of what was done: a tool service on raw gRPC, without the kit. Each call that it starts
 //! is a line with the call's id in a file of its own, written and synced before the work begins. It
-//! keeps the contract of the wire: outcomes by call id, attach, and a floor under epochs.
+//! keeps the contract of the wire: outcomes by call id, attach, and a floor under epochs. The same on
+//! the kit is `ledger/on_kit.rs`.
+
+mod on_kit;
 
 use std::{
     collections::HashMap,
@@ -29,6 +32,7 @@ use callboard_proto::{
 use futures_util::Stream;
 use serde_json::{Value, json};
 use tokio::{sync::watch, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
 use tonic::{Code, Request, Response, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
@@ -38,7 +42,7 @@ pub const LEDGER_TOOLS: [&str; 3] = ["ledger_read", "ledger_put", "ledger_add"];
 /// A running ledger; gone when dropped.
 pub struct Ledger {
     book: Arc<Book>,
-    _registration: Registration,
+    _registration: Option<Registration>,
     _discovery: Arc<dyn Discovery>,
     server: JoinHandle<()>,
 }
@@ -71,14 +75,7 @@ impl Ledger {
         credentials: &Credentials,
         folder: &Path,
     ) -> Self {
-        let book = Arc::new(Book {
-            path: folder.join("ledger"),
-            incarnation: uuid::Uuid::new_v4().to_string(),
-            state: Mutex::default(),
-            stale: AtomicU64::default(),
-            repeats: AtomicU64::default(),
-        });
-        File::create(&book.path).unwrap();
+        let book = Book::new(folder);
         let listen = "tcp:127.0.0.1:0".parse().unwrap();
         let bound = transport::bind(&listen, credentials).await.unwrap();
         let address = bound.address().clone();
@@ -107,7 +104,20 @@ impl Ledger {
             })
             .await
             .unwrap();
-        Self { book, _registration: registration, _discovery: discovery, server }
+        Self { book, _registration: Some(registration), _discovery: discovery, server }
+    }
+
+    /// The same ledger on the kit, which registers it.
+    pub fn on_kit(discovery: Arc<dyn Discovery>, credentials: &Credentials, folder: &Path) -> Self {
+        let book = Book::new(folder);
+        let mut config = callboard_tool::Config::new("tcp:127.0.0.1:0".parse().unwrap());
+        config.credentials = credentials.clone();
+        config.store = Some(callboard_tool::StoreSettings::new(folder.join("ledger-store")));
+        let service = on_kit::service(&book.path);
+        let of_kit = Arc::clone(&discovery);
+        let server = callboard_tool::serve(service, config, of_kit, CancellationToken::new());
+        let server = tokio::spawn(async move { server.await.unwrap() });
+        Self { book, _registration: None, _discovery: discovery, server }
     }
 
     /// The ids of the calls that were started, in order, read from the file.
@@ -211,6 +221,18 @@ impl ToolService for Service {
 }
 
 impl Book {
+    fn new(folder: &Path) -> Arc<Self> {
+        let path = folder.join("ledger");
+        File::create(&path).unwrap();
+        Arc::new(Self {
+            path,
+            incarnation: uuid::Uuid::new_v4().to_string(),
+            state: Mutex::default(),
+            stale: AtomicU64::default(),
+            repeats: AtomicU64::default(),
+        })
+    }
+
     /// Lets a call in, and starts it where it is new and may be started.
     fn enter(
         self: &Arc<Self>,

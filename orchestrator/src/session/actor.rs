@@ -157,8 +157,9 @@ impl SessionActor {
     /// Folds the journal and notes that we carry on.
     async fn wake(&mut self) -> Result<(), SessionError> {
         crash_point!("session.before_fold");
-        let Some(session) = load(&*self.shared.journal, &self.id).await? else { return Ok(()) };
+        let folded = load(&*self.shared.journal, &self.id).await?;
         crash_point!("session.after_fold");
+        let Some(session) = folded else { return Ok(()) };
         self.session = session;
         let journal = Arc::clone(&self.shared.journal);
         self.log = Log::new(journal, self.id.clone(), self.ownership, &self.session);
