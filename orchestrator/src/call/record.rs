@@ -9,8 +9,8 @@ use crate::run::ids::CallId;
 /// A fact for the session actor to append.
 #[derive(Debug)]
 pub struct Record {
-    /// The fact.
-    pub event: Event,
+    /// The fact; boxed, since a channel makes room for many at once.
+    pub event: Box<Event>,
     /// Told once the fact is durable; dropped if it never will be.
     pub durable: Option<oneshot::Sender<()>>,
 }
@@ -66,7 +66,7 @@ impl Recorder {
     /// # Errors
     /// [`Abandoned::Closed`].
     pub async fn record(&self, event: Event) -> Result<(), Abandoned> {
-        self.send(Record { event, durable: None }).await
+        self.send(Record { event: Box::new(event), durable: None }).await
     }
 
     /// Hands a fact over and waits until it is durable.
@@ -75,7 +75,7 @@ impl Recorder {
     /// [`Abandoned::Closed`], also if the fact never becomes durable.
     pub async fn record_durably(&self, event: Event) -> Result<(), Abandoned> {
         let (durable, done) = oneshot::channel();
-        self.send(Record { event, durable: Some(durable) }).await?;
+        self.send(Record { event: Box::new(event), durable: Some(durable) }).await?;
         done.await.map_err(|_| Abandoned::Closed)
     }
 

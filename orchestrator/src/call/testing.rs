@@ -181,7 +181,7 @@ impl Ran {
 async fn listen(mut heard: mpsc::Receiver<Record>) -> Vec<(Event, bool)> {
     let mut events = Vec::new();
     while let Some(record) = heard.recv().await {
-        events.push((record.event, record.durable.is_some()));
+        events.push((*record.event, record.durable.is_some()));
         if let Some(durable) = record.durable {
             let _ = durable.send(());
         }

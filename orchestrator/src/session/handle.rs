@@ -21,7 +21,7 @@ impl SessionHandle {
     /// # Errors
     /// [`SessionError`].
     pub async fn open(&self, open: SessionOpened) -> Result<(), SessionError> {
-        self.ask(|reply| Message::Open { open, reply }).await
+        self.ask(|reply| Message::Open { open: Box::new(open), reply }).await
     }
 
     /// Gives the session an input. Returns once it is durable.
@@ -56,7 +56,7 @@ impl SessionHandle {
         team: String,
         decision: Decision,
     ) -> Result<(bool, bool), SessionError> {
-        self.ask(|reply| Message::Decide { team, decision, reply }).await
+        self.ask(|reply| Message::Decide { team, decision: Box::new(decision), reply }).await
     }
 
     /// Ends the current run; whether there was one. Inputs that wait have their turn.

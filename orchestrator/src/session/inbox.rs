@@ -23,7 +23,7 @@ impl SessionActor {
     pub(super) fn handle(&mut self, message: Message) {
         match message {
             Message::Open { open, reply } => {
-                let opened = self.open(open);
+                let opened = self.open(*open);
                 self.answer_when_durable(reply, opened);
             }
             Message::Start { start, reply } => self.start_input(*start, reply),
@@ -33,7 +33,7 @@ impl SessionActor {
                 let _ = reply.send(attached);
             }
             Message::Decide { team, decision, reply } => {
-                let decided = self.check_team(&team).and_then(|()| self.decide(decision));
+                let decided = self.check_team(&team).and_then(|()| self.decide(*decision));
                 self.answer_when_durable(reply, decided);
             }
             Message::Cancel { team, reason, reply } => {

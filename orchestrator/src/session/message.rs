@@ -75,16 +75,17 @@ pub struct Decision {
 
 type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
 
+/// Boxed where it is large: a mailbox makes room for many at once.
 #[derive(Debug)]
 pub(super) enum Message {
     /// Open the session; answered once that is durable. Repeated by its team it changes nothing.
-    Open { open: SessionOpened, reply: Reply<()> },
+    Open { open: Box<SessionOpened>, reply: Reply<()> },
     /// Begin a run; answered once the input is durable.
     Start { start: Box<Start>, reply: Reply<Started> },
     /// Follow the session.
     Attach { team: String, watch: Watch, until_idle: bool, reply: Reply<Attached> },
     /// Decide; answered with whether it was the first and what stands, once durable.
-    Decide { team: String, decision: Decision, reply: Reply<(bool, bool)> },
+    Decide { team: String, decision: Box<Decision>, reply: Reply<(bool, bool)> },
     /// End the current run; answered with whether there was one, once durable.
     Cancel { team: String, reason: String, reply: Reply<bool> },
 }

@@ -25,7 +25,7 @@ impl SessionActor {
         match report {
             Report::Record(record) => {
                 // A call that was ended meanwhile may still report; that is no fact any more.
-                if let Err(error) = self.try_record(record.event) {
+                if let Err(error) = self.try_record(*record.event) {
                     debug!(session = %self.id, %error, "late report dropped");
                     return;
                 }
