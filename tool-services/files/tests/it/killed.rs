@@ -16,13 +16,11 @@ const BEFORE: &str = "renameat";
 const AFTER: &str = "fsync";
 
 async fn cut_off(place: &Place, at: &str) -> (Program, wire::ToolCall) {
-    let mut program = place.serve().await;
+    let mut program = place.serve_until(at).await;
     let arguments = json!({"path": "a.md", "content": "new\n"});
     let call = program.approved("write_file", &arguments).await;
-    let tracer = program.die_at(at, &place.at("")).await;
     program.send(&call, InvokeMode::Start).await.unwrap_err();
     assert!(program.is_killed().await);
-    drop(tracer);
     (place.serve().await, call)
 }
 
@@ -88,14 +86,14 @@ async fn a_rollback_that_died_on_either_side_of_its_rename_is_finished() {
     for at in [BEFORE, AFTER] {
         let place = Place::new();
         fs::write(place.at("a.md"), "old\n").unwrap();
-        let mut program = place.serve().await;
+        let program = place.serve().await;
         let arguments = json!({"path": "a.md", "content": "new\n"});
         let call = program.approved("write_file", &arguments).await;
         program.send(&call, InvokeMode::Start).await.unwrap();
-        let tracer = program.die_at(at, &place.at("")).await;
+        program.kill().await;
+        let mut program = place.serve_until(at).await;
         program.undo(&call).await.unwrap_err();
         assert!(program.is_killed().await);
-        drop(tracer);
         let program = place.serve().await;
         let undone = program.undo(&call).await.unwrap();
         assert!(matches!(undone, Undone::Undone(_)), "{undone:?}");

@@ -3,7 +3,7 @@
 use std::{
     fs,
     os::unix::process::ExitStatusExt as _,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::Stdio,
     sync::atomic::{AtomicU32, Ordering},
     time::Duration,
@@ -15,12 +15,12 @@ use callboard_tool::testing::collect;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{
-    io::{AsyncBufReadExt as _, BufReader},
     process::{Child, Command},
     time::timeout,
 };
 use tonic::Status;
 
+const PROGRAM: &str = env!("CARGO_BIN_EXE_callboard-files");
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A workspace `ws` and a store.
@@ -56,10 +56,26 @@ impl Place {
     }
 
     pub(crate) async fn serve(&self) -> Program {
+        self.spawn(Command::new(PROGRAM)).await
+    }
+
+    /// Serves until the first system call of this name on the workspace's own folder, which kills
+    /// the process as it begins.
+    pub(crate) async fn serve_until(&self, name: &str) -> Program {
+        let mut command = Command::new("strace");
+        command
+            .args(["-f", "-o", "/dev/null", "-e", &format!("trace={name}")])
+            .args(["-e", &format!("inject={name}:signal=KILL:when=1"), "-P"])
+            .arg(self.at("").canonicalize().unwrap())
+            .arg(PROGRAM);
+        self.spawn(command).await
+    }
+
+    async fn spawn(&self, mut command: Command) -> Program {
         // A directory of its own for each, so that the one instance in it is the new one.
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         let directory = self.folder.path().join(number.to_string());
-        let child = Command::new(env!("CARGO_BIN_EXE_callboard-files"))
+        let child = command
             .env("CALLBOARD_DIRECTORY", &directory)
             .env("CALLBOARD_STORE", self.folder.path().join("store"))
             .env("CALLBOARD_WORKSPACE", format!("work={}", self.at("").display()))
@@ -129,25 +145,12 @@ impl Program {
         Ok(response.result.unwrap())
     }
 
-    /// Has the first system call of this name on this very file or folder kill the process as it
-    /// begins.
-    pub(crate) async fn die_at(&self, name: &str, path: &Path) -> Child {
-        let pid = self.child.id().unwrap().to_string();
-        let mut tracer = Command::new("strace")
-            .args(["-f", "-p", &pid, "-o", "/dev/null", "-e", &format!("trace={name}")])
-            .args(["-e", &format!("inject={name}:signal=KILL:when=1"), "-P"])
-            .arg(path.canonicalize().unwrap())
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(tracer.stderr.take().unwrap()).lines();
-        let line = timeout(PATIENCE, lines.next_line()).await.unwrap().unwrap().unwrap();
-        assert!(line.contains("attached"), "{line}");
-        tracer
+    pub(crate) async fn kill(mut self) {
+        self.child.start_kill().unwrap();
+        assert!(self.is_killed().await);
     }
 
+    /// Waits for the end, and says whether it came by SIGKILL.
     pub(crate) async fn is_killed(&mut self) -> bool {
         let status = timeout(PATIENCE, self.child.wait()).await.unwrap().unwrap();
         status.signal() == Some(9)
