@@ -60,6 +60,8 @@
 //! # }
 //! ```
 //!
+//! A tool that changes things can know what a crash left and be taken back: see [`Intent`].
+//!
 //! Reading order of one call: `server.rs` decodes it, `calls.rs` runs it in a task of its own,
 //! `judge.rs` judges it again, `tool.rs` is what it meets, `outcomes.rs` and `fence.rs` remember it
 //! and who may ask; `store.rs` does so for the next process. Which instance is asked, and what happens after a failure, is the

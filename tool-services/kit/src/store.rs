@@ -38,6 +38,9 @@ use crate::{
 pub struct StoreSettings {
     /// A folder of the service's own, on a local file system; it is made if it is missing.
     pub path: PathBuf,
+    /// Calls whose outcome is remembered, for 30 days unless the caller forgets it before; over it
+    /// new ones are refused. Default 1,000,000.
+    pub calls: u32,
     /// Bytes of records for rollbacks; over it the oldest are dropped. One record keeps at most
     /// 32 MiB, and at most this less 64 KiB. Default 256 MiB.
     pub undo_bytes: u64,
@@ -53,6 +56,7 @@ impl StoreSettings {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
+            calls: 1_000_000,
             undo_bytes: 256 * 1024 * 1024,
             undo_age: Duration::from_hours(30 * 24),
         }
@@ -165,7 +169,10 @@ impl Store {
     /// Raises the floor and claims the call for this process, or says what is known of it.
     pub(crate) async fn claim(&self, claim: Claim) -> Result<Found, Fault> {
         let (lives, incarnation) = (Arc::clone(&self.lives), Arc::clone(&self.incarnation));
-        self.writer.run_tidily(move |tx| calls::claim(tx, &claim, &incarnation, &lives)).await
+        let limits = self.limits;
+        self.writer
+            .run_tidily(move |tx| calls::claim(tx, &claim, &incarnation, &lives, limits))
+            .await
     }
 
     /// Records how a claimed call ended.

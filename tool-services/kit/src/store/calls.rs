@@ -10,15 +10,18 @@ use callboard_proto::tool as wire;
 use prost::Message as _;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
-use super::lives::Lives;
+use super::{
+    lives::Lives,
+    tidy::{self, Limits},
+};
 use crate::{
     Intent,
     fence::{Epoch, Owner},
     outcomes::{Digest, Key},
 };
 
-/// Calls whose outcome is remembered; over it new ones are refused until some are forgotten.
-const CALLS: i64 = 100_000;
+/// An outcome of more bytes than this may not wait for the next round of tidying.
+const LARGE: usize = 64 * 1024;
 
 /// A wish to have a call.
 #[derive(Clone, Debug)]
@@ -66,12 +69,13 @@ pub(super) fn claim(
     claim: &Claim,
     incarnation: &str,
     lives: &Lives,
+    limits: Limits,
 ) -> rusqlite::Result<Found> {
     if let Some(seen) = raise(tx, &claim.owner)? {
         return Ok(Found::Stale(seen));
     }
     let Some(row) = find(tx, &claim.key)? else {
-        return insert(tx, claim, incarnation);
+        return insert(tx, claim, incarnation, limits);
     };
     if claim.digest.is_some_and(|digest| digest[..] != row.digest[..]) {
         return Ok(Found::OtherArguments);
@@ -106,9 +110,14 @@ fn find(tx: &Transaction<'_>, key: &Key) -> rusqlite::Result<Option<Row>> {
     .optional()
 }
 
-fn insert(tx: &Transaction<'_>, claim: &Claim, incarnation: &str) -> rusqlite::Result<Found> {
+fn insert(
+    tx: &Transaction<'_>,
+    claim: &Claim,
+    incarnation: &str,
+    limits: Limits,
+) -> rusqlite::Result<Found> {
     let (true, Some(digest)) = (claim.may_start, claim.digest) else { return Ok(Found::Nothing) };
-    if is_full(tx)? {
+    if is_full(tx, limits)? {
         return Ok(Found::Full);
     }
     let key = &claim.key;
@@ -121,19 +130,19 @@ fn insert(tx: &Transaction<'_>, claim: &Claim, incarnation: &str) -> rusqlite::R
 }
 
 /// Counts only where there may be too many.
-fn is_full(tx: &Transaction<'_>) -> rusqlite::Result<bool> {
+fn is_full(tx: &Transaction<'_>, limits: Limits) -> rusqlite::Result<bool> {
     let span: i64 = tx
         .prepare_cached(
             "SELECT coalesce((SELECT max(id) FROM call) - (SELECT min(id) FROM call), 0)",
         )?
         .query_row([], |row| row.get(0))?;
-    if span < CALLS {
+    if span < limits.calls {
         return Ok(false);
     }
     let count: i64 = tx
         .prepare_cached("SELECT count(*) FROM call WHERE is_forgotten = 0")?
         .query_row([], |row| row.get(0))?;
-    Ok(count >= CALLS)
+    Ok(count >= limits.calls)
 }
 
 /// Records how a call ended.
@@ -142,12 +151,13 @@ pub(super) fn settle(
     key: &Key,
     outcome: &wire::Outcome,
 ) -> rusqlite::Result<()> {
+    let bytes = outcome.encode_to_vec();
     tx.prepare_cached(
-        "UPDATE call SET state = 1, at = ?4, outcome = ?5
+        "UPDATE call SET state = 1, at = ?4, outcome = ?5, size = length(?5)
           WHERE team = ?1 AND session = ?2 AND call_id = ?3 AND state = 0",
     )?
-    .execute(params![key.team, key.session, key.call_id, now(), outcome.encode_to_vec()])?;
-    Ok(())
+    .execute(params![key.team, key.session, key.call_id, now(), bytes])?;
+    if bytes.len() > LARGE { tidy::tidy_outcomes(tx) } else { Ok(()) }
 }
 
 /// Drops the claim of a call that was not started.
@@ -173,7 +183,7 @@ pub(super) fn forget(
         return Ok(());
     }
     tx.prepare_cached(
-        "UPDATE call SET state = 1, outcome = NULL, is_forgotten = 1, at = ?2 WHERE id = ?1",
+        "UPDATE call SET state = 1, outcome = NULL, size = 0, is_forgotten = 1, at = ?2 WHERE id = ?1",
     )?
     .execute(params![row.id, now()])?;
     Ok(())

@@ -27,10 +27,12 @@ CREATE TABLE call (
     id INTEGER PRIMARY KEY,
     team TEXT NOT NULL, session TEXT NOT NULL, call_id TEXT NOT NULL,
     digest BLOB NOT NULL, state INTEGER NOT NULL, incarnation TEXT NOT NULL,
-    at INTEGER NOT NULL, is_forgotten INTEGER NOT NULL DEFAULT 0, outcome BLOB,
+    at INTEGER NOT NULL, is_forgotten INTEGER NOT NULL DEFAULT 0,
+    size INTEGER NOT NULL DEFAULT 0, outcome BLOB,
     UNIQUE (team, session, call_id)
 ) STRICT;
 CREATE INDEX call_forgotten ON call (id) WHERE is_forgotten = 1;
+CREATE INDEX call_size ON call (id, size) WHERE size > 0;
 CREATE INDEX call_kept ON call (id) WHERE is_forgotten = 0;
 CREATE TABLE undo (
     id INTEGER PRIMARY KEY,

@@ -229,8 +229,9 @@ async fn what_is_old_is_dropped_and_open_calls_are_not() {
 #[tokio::test]
 async fn too_many_calls_are_refused_until_some_are_forgotten() {
     let folder = TempDir::new().unwrap();
-    let store = open(&folder, "first");
-    let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100001)
+    let settings = StoreSettings { calls: 1_000, ..StoreSettings::new(folder.path()) };
+    let store = Store::open(&settings, "first").unwrap().store;
+    let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1001)
         INSERT INTO call (team, session, call_id, digest, state, incarnation, at)
         SELECT 't', 's', i, x'00', 1, '', 9999999999 FROM n";
     store.query(|tx| tx.execute(many, [])).await;
@@ -238,6 +239,21 @@ async fn too_many_calls_are_refused_until_some_are_forgotten() {
     let keys = (1..=2).map(|i: u32| Key::clone(&key(&i.to_string()))).collect();
     store.forget(keys).await.unwrap();
     assert_eq!(store.claim(start("a")).await, Ok(Found::Nothing));
+}
+
+#[tokio::test]
+async fn old_outcomes_lose_their_content_and_never_run_again() {
+    let folder = TempDir::new().unwrap();
+    let store = open(&folder, "first");
+    // 65 of 1 MiB: one is too much.
+    let large = outcome(&"x".repeat(1024 * 1024 - 64));
+    for number in 0..65 {
+        assert_eq!(store.claim(start(&number.to_string())).await, Ok(Found::Nothing));
+        store.settle(&key(&number.to_string()), Arc::clone(&large)).await.unwrap();
+    }
+    assert_eq!(store.claim(start("0")).await, Ok(Found::Gone));
+    assert_eq!(store.claim(start("1")).await, Ok(Found::Settled(Arc::clone(&large))));
+    assert_eq!(store.claim(start("64")).await, Ok(Found::Settled(large)));
 }
 
 #[test]

@@ -16,6 +16,8 @@ const CONTENT: i64 = 64 * 1024 * 1024;
 /// What the file may hold.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
+    /// Calls that are remembered.
+    pub(super) calls: i64,
     undo_bytes: i64,
     undo_age: i64,
 }
@@ -23,6 +25,7 @@ pub(super) struct Limits {
 impl Limits {
     pub(super) fn new(settings: &StoreSettings) -> Self {
         Self {
+            calls: i64::from(settings.calls),
             undo_bytes: i64::try_from(settings.undo_bytes).unwrap_or(i64::MAX),
             undo_age: i64::try_from(settings.undo_age.as_secs()).unwrap_or(i64::MAX),
         }
@@ -41,16 +44,27 @@ pub(super) fn tidy(tx: &Transaction<'_>, limits: Limits) -> rusqlite::Result<()>
             SELECT id FROM call WHERE is_forgotten = 1 ORDER BY id DESC LIMIT -1 OFFSET ?1)",
         [MARKS],
     )?;
-    tx.execute(
-        "UPDATE call SET outcome = NULL WHERE id IN (
-            SELECT id FROM (
-                SELECT id, sum(length(outcome)) OVER (ORDER BY id DESC) AS total
-                  FROM call WHERE outcome IS NOT NULL)
-             WHERE total > ?1)",
-        [CONTENT],
-    )?;
+    tidy_outcomes(tx)?;
     tx.execute("DELETE FROM life WHERE began < ?1", [now - 4 * CALL_AGE])?;
     undo(tx, limits, now)
+}
+
+/// Drops the content of the oldest outcomes, if they are too much by now.
+pub(super) fn tidy_outcomes(tx: &Transaction<'_>) -> rusqlite::Result<()> {
+    let size: i64 = tx
+        .prepare_cached("SELECT coalesce(sum(size), 0) FROM call WHERE size > 0")?
+        .query_row([], |row| row.get(0))?;
+    if size > CONTENT {
+        tx.execute(
+            "UPDATE call SET outcome = NULL, size = 0 WHERE id IN (
+                SELECT id FROM (
+                    SELECT id, sum(size) OVER (ORDER BY id DESC) AS total
+                      FROM call WHERE size > 0)
+                 WHERE total > ?1)",
+            [CONTENT],
+        )?;
+    }
+    Ok(())
 }
 
 /// Makes room for intents, if there are too many by now.

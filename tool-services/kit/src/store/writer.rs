@@ -21,7 +21,7 @@ const QUEUE: usize = 1024;
 /// Steps in one commit.
 const BATCH: usize = 64;
 /// Steps that may add something, between two rounds of tidying.
-const ROUND: u32 = 256;
+const ROUND: u32 = 1024;
 
 /// Why a step was not done. Nothing of it was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
