@@ -2,12 +2,15 @@
 //!
 //! Only its shape; what a command does is in `commands`, one file each. Next: `config`.
 
+mod sessions;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args as ClapArgs, CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint};
 
+pub(crate) use self::sessions::{Choose, Replay, Sessions};
 use crate::config::nearest;
 use crate::config::settings::Profile;
 use crate::stack::order::RoleName;
@@ -71,7 +74,7 @@ pub(crate) enum Command {
     /// List, show and call tools
     #[command(subcommand)]
     Tools(Tools),
-    /// List, show and cancel sessions
+    /// List, show, cancel, replay, export and delete sessions
     #[command(subcommand)]
     Sessions(Sessions),
     /// List and decide approvals
@@ -219,25 +222,6 @@ pub(crate) struct ToolCall {
     /// Print the call as one JSON document
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// `callboard sessions`.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Sessions {
-    /// List sessions, the newest first
-    List {
-        /// At most this many
-        #[arg(long, value_name = "N", default_value_t = 50)]
-        #[arg(value_parser = clap::value_parser!(u32).range(1..=500))]
-        limit: u32,
-        /// How to print them
-        #[command(flatten)]
-        output: Output,
-    },
-    /// Show a session and its runs
-    Show(OfSession),
-    /// End what a session is doing
-    Cancel(OfSession),
 }
 
 /// A session to look at.

@@ -90,6 +90,24 @@ impl Client {
         document(self.send(request).await?).await
     }
 
+    /// `GET path` answered by text of any length.
+    ///
+    /// # Errors
+    /// No answer, a refusal, or an answer that breaks off.
+    pub(crate) async fn get_text(&self, path: &str) -> anyhow::Result<String> {
+        let response = self.send(self.request(Method::GET, path)).await?;
+        response.text().await.context("the gateway's answer broke off")
+    }
+
+    /// `DELETE path`.
+    ///
+    /// # Errors
+    /// No answer or a refusal.
+    pub(crate) async fn delete(&self, path: &str) -> anyhow::Result<()> {
+        let request = self.request(Method::DELETE, path).timeout(ANSWER_TIMEOUT);
+        self.send(request).await.map(|_| ())
+    }
+
     /// `POST path` with a JSON body.
     ///
     /// # Errors

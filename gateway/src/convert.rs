@@ -68,6 +68,34 @@ impl<'a> FactJson<'a> {
     }
 }
 
+/// A durable event as exports hold it: everything that a fold needs.
+#[derive(Debug, Serialize)]
+pub(crate) struct RecordedJson<'a> {
+    seq: u64,
+    wall_ms: i64,
+    elapsed_ms: u64,
+    trace_context: &'a str,
+    event: EventJson<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct EventJson<'a> {
+    r#type: &'a str,
+    data: Raw<'a>,
+}
+
+impl<'a> From<&'a Fact> for RecordedJson<'a> {
+    fn from(fact: &'a Fact) -> Self {
+        Self {
+            seq: fact.seq,
+            wall_ms: fact.wall_ms,
+            elapsed_ms: fact.elapsed_ms,
+            trace_context: &fact.trace_context,
+            event: EventJson { r#type: &fact.r#type, data: Raw::fields(&fact.json) },
+        }
+    }
+}
+
 /// Something that is being made.
 #[derive(Debug, Serialize)]
 pub(crate) struct GlimpseJson<'a> {

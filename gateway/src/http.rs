@@ -8,9 +8,11 @@ mod artifacts;
 mod begin;
 mod door;
 mod events;
+mod export;
 mod ids;
 mod index;
 mod json;
+mod outcomes;
 mod runs;
 mod sessions;
 mod sse;
@@ -65,6 +67,8 @@ pub(crate) fn router(app: App, doorman: Doorman) -> (Router, HealthReporter) {
         .route("/{session}/runs", post(runs::in_session))
         .route("/{session}/events", get(events::stream))
         .route("/{session}/approvals/{call}", post(approvals::decide))
+        .route("/{session}/outcomes/{call}", post(outcomes::choose))
+        .route("/{session}/export", get(export::whole))
         .route("/{session}/cancel", post(sessions::cancel))
         .route("/{session}/rollback", post(sessions::rollback))
         .route("/{session}/artifacts/{artifact}", get(artifacts::read))

@@ -1,5 +1,6 @@
 //! `AgentService` over gRPC: decode, call the session's handle, encode. Next: `session`.
 
+mod choose;
 mod start;
 
 use std::{pin::Pin, sync::Arc};
@@ -165,6 +166,13 @@ impl AgentService for Agents {
             .await
             .map_err(|error| self.status(&error, &id))?;
         Ok(Response::new(agent::DecideResponse { first, approved }))
+    }
+
+    async fn choose(
+        &self,
+        request: Request<agent::ChooseRequest>,
+    ) -> Answer<agent::ChooseResponse> {
+        self.choose_outcome(request.into_inner()).await.map(Response::new)
     }
 
     async fn cancel(

@@ -172,8 +172,13 @@ impl CallPath {
             let said = tool.as_ref().map(|tool| &tool.descriptor);
             let is_open_world = said.is_some_and(|said| said.annotations.open_world);
             let result_chars = said.and_then(|said| said.result_chars);
+            let checks = match made.ending {
+                Ending::Unknown { .. } => snapshot.checks(&context.team, &planned.service),
+                Ending::Done(_) | Ending::Failed(_) => Vec::new(),
+            };
             let settling = Settling {
                 planned,
+                checks: &checks,
                 team: &context.team,
                 session: &context.session,
                 result_chars,

@@ -191,6 +191,17 @@ impl Snapshot {
         of(team).or_else(|| of(&self.shared_team))
     }
 
+    /// Names of the tools of a service that only read, the first few: with them it can be seen what
+    /// became of a call to another one.
+    pub(crate) fn checks(&self, team: &str, service: &str) -> Vec<String> {
+        let tools = self.tools(team);
+        let fits = |tool: &&Arc<Tool>| {
+            let of = &tool.descriptor;
+            of.service == service && of.annotations.read_only && tool.withheld.is_empty()
+        };
+        tools.iter().filter(fits).take(3).map(|tool| tool.descriptor.name.clone()).collect()
+    }
+
     /// Live instances of the service that a team means by a name, whatever they offer.
     pub(crate) fn instances_of(&self, team: &str, service: &str) -> &[Arc<Instance>] {
         let of = |team: &str| self.instances.get(&(team.to_owned(), service.to_owned()));

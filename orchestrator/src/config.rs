@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     call::{self, policy},
     catalog, journal, model,
-    run::event::Limits,
+    run::event::{InputReceived, Limits, RunStarted, SessionOpened},
 };
 
 /// The section `[orchestrator]`.
@@ -132,6 +132,21 @@ impl Agent {
             max_parallel: or(asked.max_parallel, self.max_parallel),
             max_time_ms: if asked.max_time_ms == 0 { self.max_time_ms } else { asked.max_time_ms },
             max_tokens: if asked.max_tokens == 0 { self.max_tokens } else { asked.max_tokens },
+        }
+    }
+}
+
+impl Agent {
+    /// The snapshot with which work on an input begins.
+    pub fn begin(&self, opened: &SessionOpened, input: &InputReceived) -> RunStarted {
+        let chosen = &opened.models;
+        RunStarted {
+            run: input.run.clone(),
+            agent: self.name.clone(),
+            models: if chosen.is_empty() { self.model.clone() } else { chosen.clone() },
+            limits: self.limits(input.limits),
+            system_prompt: self.system_prompt.clone(),
+            context_tokens: self.context_tokens,
         }
     }
 }

@@ -8,7 +8,9 @@ mod status;
 use callboard_discovery::State;
 use callboard_proto::agent;
 
-pub(crate) use self::body::{decision_digest, direct_digest, open_digest, start_digest};
+pub(crate) use self::body::{
+    choice_digest, decision_digest, direct_digest, open_digest, start_digest,
+};
 pub(crate) use self::page::{Place, page};
 pub(crate) use self::status::{invalid, not_implemented, of_journal, of_session};
 use crate::{
@@ -74,6 +76,8 @@ pub(crate) fn fact(recorded: &Recorded, run: &RunId) -> agent::Fact {
         json: data.map_or_else(|| "{}".to_owned(), |data| data.to_string()),
         wall_ms: recorded.wall_ms,
         run: run.to_string(),
+        elapsed_ms: recorded.elapsed_ms,
+        trace_context: recorded.trace_context.clone(),
     }
 }
 
@@ -179,6 +183,7 @@ fn call_summary(call: &Call, step: u32) -> agent::CallSummary {
         structured: settled.map_or(String::new(), |settled| settled.structured.clone()),
         failure: settled.and_then(failure),
         step,
+        choice: call.chosen.as_ref().map_or("", |chosen| chosen.choice.as_str()).to_owned(),
     }
 }
 

@@ -7,12 +7,14 @@
 pub mod ids;
 pub mod event;
 pub mod call;
+pub mod choice;
 pub mod state;
 pub mod effect;
 pub mod next;
 pub mod limits;
 pub mod end;
 pub mod context;
+pub mod replay;
 
 #[cfg(test)]
 mod tests;

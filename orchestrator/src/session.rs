@@ -5,6 +5,7 @@
 //! Which sessions live in this process is known to [`Sessions`]. Next: `run`.
 
 mod actor;
+mod choose;
 mod clock;
 mod effects;
 mod error;
@@ -25,7 +26,7 @@ pub use self::{
     error::{Refusal, SessionError},
     handle::SessionHandle,
     log::load_up_to,
-    message::{Attached, Decision, Start, Started, Watch},
+    message::{Attached, Decision, Start, Started, Watch, Wish},
     offer::Offers,
     registry::{Ownership, Sessions, Shared},
     watchers::{Glimpse, Noted, Notice},

@@ -104,6 +104,8 @@ pub mod reason {
     pub const TOO_LARGE: &str = "TOO_LARGE";
     /// The call does not wait for a decision.
     pub const NOT_ASKED: &str = "NOT_ASKED";
+    /// The call's outcome is not unknown, so there is nothing to choose.
+    pub const NOT_UNKNOWN: &str = "NOT_UNKNOWN";
     /// The preview that was decided on is not the recorded one.
     pub const PREVIEW_CHANGED: &str = "PREVIEW_CHANGED";
     /// The session works, so it cannot be removed.

@@ -1,10 +1,12 @@
-//! `callboard sessions`: list, show, cancel.
+//! `callboard sessions`: list, show, cancel, decide, export, delete. Next: `sessions/replay.rs`.
+
+mod replay;
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::args::{OfSession, Sessions};
+use crate::args::{Choose, OfSession, Sessions};
 use crate::client::segment;
 use crate::client::shapes::{self, Run};
 use crate::commands::here::Here;
@@ -21,6 +23,10 @@ pub(crate) async fn run(here: &Here, command: Sessions) -> anyhow::Result<Exit> 
         Sessions::List { limit, output } => list(here, limit, output.json).await,
         Sessions::Show(of) => show(here, &of).await,
         Sessions::Cancel(of) => cancel(here, &of).await,
+        Sessions::Decide(choose) => decide(here, &choose).await,
+        Sessions::Replay(replay) => replay::run(here, &replay).await,
+        Sessions::Export { session } => export(here, &session).await,
+        Sessions::Delete { session } => delete(here, &session).await,
     }
 }
 
@@ -120,5 +126,42 @@ async fn cancel(here: &Here, of: &OfSession) -> anyhow::Result<Exit> {
     } else {
         print::err("The run was asked to end.");
     }
+    Ok(Exit::Done)
+}
+
+async fn decide(here: &Here, choose: &Choose) -> anyhow::Result<Exit> {
+    let (session, call) = (segment(&choose.session), segment(&choose.call_id));
+    let path = format!("/v1/sessions/{session}/outcomes/{call}");
+    let body = json!({"choice": choose.choice.as_str(), "note": choose.note});
+    let document = connect::with(here, async |client| client.post(&path, &body).await).await?;
+    if choose.output.json {
+        print::json(&document)?;
+        return Ok(Exit::Done);
+    }
+    let when = if document["first"] == json!(false) { " already" } else { "" };
+    let what = match document["choice"].as_str() {
+        Some("done") => "counts as done".to_owned(),
+        Some("not_done") => "counts as not done".to_owned(),
+        _ => format!("is called again, in run {}", document["run"].as_str().unwrap_or_default()),
+    };
+    print::err(&print::visible(&format!("The call{when} {what}.")));
+    Ok(Exit::Done)
+}
+
+async fn export(here: &Here, session: &str) -> anyhow::Result<Exit> {
+    print::out(&exported(here, session).await?)?;
+    Ok(Exit::Done)
+}
+
+/// A session whole, as the gateway exports it.
+async fn exported(here: &Here, session: &str) -> anyhow::Result<String> {
+    let path = format!("/v1/sessions/{}/export", segment(session));
+    connect::with(here, async |client| client.get_text(&path).await).await
+}
+
+async fn delete(here: &Here, session: &str) -> anyhow::Result<Exit> {
+    let path = format!("/v1/sessions/{}", segment(session));
+    connect::with(here, async |client| client.delete(&path).await).await?;
+    print::err("The session is removed.");
     Ok(Exit::Done)
 }

@@ -62,6 +62,9 @@ struct CallJson<'a> {
     structured: Option<Raw<'a>>,
     failure: Option<FailureJson<'a>>,
     step: u32,
+    /// What a person said of an outcome that is unknown.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    choice: &'a str,
 }
 
 impl<'a> From<&'a CallSummary> for CallJson<'a> {
@@ -79,6 +82,7 @@ impl<'a> From<&'a CallSummary> for CallJson<'a> {
             structured: Raw::optional(&call.structured),
             failure: call.failure.as_ref().map(FailureJson::from),
             step: call.step,
+            choice: &call.choice,
         }
     }
 }

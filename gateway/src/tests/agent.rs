@@ -300,6 +300,7 @@ pub(super) fn call() -> wire::CallSummary {
         structured: r#"{"value":"45"}"#.to_owned(),
         failure: None,
         step: 1,
+        choice: String::new(),
     }
 }
 
@@ -433,6 +434,13 @@ impl AgentService for Script {
             (is_first, shared.decided.get_or_insert_with(|| asked.clone()).approve)
         });
         Ok(Response::new(wire::DecideResponse { first: first.0, approved: first.1 }))
+    }
+
+    async fn choose(&self, request: Request<wire::ChooseRequest>) -> Answer<wire::ChooseResponse> {
+        self.note("choose", request.metadata())?;
+        let choice = request.into_inner().choice;
+        let run = if choice == "repeat" { "r-2".to_owned() } else { String::new() };
+        Ok(Response::new(wire::ChooseResponse { first: true, choice, run }))
     }
 
     async fn cancel(&self, request: Request<wire::CancelRequest>) -> Answer<wire::CancelResponse> {

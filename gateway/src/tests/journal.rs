@@ -57,6 +57,7 @@ impl Journal {
                 json: fields.to_string(),
                 wall_ms: 1_000 + i64::try_from(seq).unwrap(),
                 run: run.to_owned(),
+                ..Fact::default()
             });
         });
         seq

@@ -124,6 +124,8 @@ async fn what_is_harmless_to_repeat_is_asked_again() {
         ("invoke", "/v1/tools/calculate/invoke".to_owned(), Some(json!({ "arguments": {} }))),
         ("decide", format!("{session}/approvals/c-1"), Some(json!({ "decision": "deny" }))),
         ("cancel", format!("{session}/cancel"), Some(json!({}))),
+        ("choose", format!("{session}/outcomes/c-1"), Some(json!({ "choice": "repeat" }))),
+        ("get", format!("{session}/export"), None),
         ("rollback", format!("{session}/rollback"), Some(json!({ "call_id": "c-1" }))),
         ("attach", format!("{session}/trace"), None),
     ];

@@ -13,6 +13,7 @@ fn facts(rows: &[(&str, Value)]) -> Vec<Fact> {
         json: fields.to_string(),
         wall_ms: i64::try_from(seq).unwrap() * 10,
         run: "r".to_owned(),
+        ..Fact::default()
     });
     facts.collect()
 }

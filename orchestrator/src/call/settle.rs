@@ -68,6 +68,8 @@ pub struct Settling<'a> {
     pub attempts: u32,
     /// Time that it took.
     pub took: Duration,
+    /// Tools that may show whether a lost call took effect.
+    pub checks: &'a [String],
 }
 
 /// What is kept of a result.
@@ -252,14 +254,14 @@ fn failure_settled(
 }
 
 fn unknown(started_ms: i64, of: Settling<'_>) -> CallSettled {
-    let content = words::outcome_unknown(of.planned, started_ms, of.attempts);
+    let content = words::outcome_unknown(of, started_ms);
     CallSettled {
         call_id: of.planned.call_id.clone(),
         status: CallStatus::OutcomeUnknown,
         content,
         failure: Some(FailureInfo {
             kind: "outcome_unknown".to_owned(),
-            message: words::outcome_unknown_for_person(&of.planned.tool, of.attempts),
+            message: words::outcome_unknown_for_person(of),
             violations: Vec::new(),
         }),
         duration_ms: millis(of.took),

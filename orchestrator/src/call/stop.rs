@@ -62,8 +62,10 @@ impl CallPath {
             }
             ending => ending,
         };
+        let checks = self.catalog().snapshot().checks(&context.team, &call.planned.service);
         let settling = Settling {
             planned: &call.planned,
+            checks: &checks,
             team: &context.team,
             session: &context.session,
             result_chars: None,

@@ -46,6 +46,14 @@ pub(crate) fn decision_digest(request: &agent::DecideRequest) -> String {
     digest.finish()
 }
 
+/// The body of a choice.
+pub(crate) fn choice_digest(request: &agent::ChooseRequest) -> String {
+    let mut digest = Digest::default();
+    digest.field(&request.choice);
+    digest.field(&request.note);
+    digest.finish()
+}
+
 fn approvals(digest: &mut Digest, is_attached: bool, globs: &[String]) {
     digest.field(if is_attached { "approver" } else { "" });
     list(digest, globs);

@@ -43,6 +43,7 @@ fn of_refusal(refusal: &Refusal, text: String) -> Status {
         Refusal::WrongKind { .. } => (Code::FailedPrecondition, reason::WRONG_KIND),
         Refusal::TooLarge { .. } => (Code::InvalidArgument, reason::TOO_LARGE),
         Refusal::NotAsked => (Code::FailedPrecondition, reason::NOT_ASKED),
+        Refusal::NotUnknown => (Code::FailedPrecondition, reason::NOT_UNKNOWN),
         Refusal::Busy => (Code::FailedPrecondition, reason::SESSION_BUSY),
         Refusal::OtherPreview => (Code::FailedPrecondition, reason::PREVIEW_CHANGED),
     };

@@ -144,7 +144,7 @@ fn session_event() -> BoxedStrategy<Event> {
 }
 
 fn model_event() -> BoxedStrategy<Event> {
-    let requested = (run(), any::<u32>(), text(), texts(), text(), text());
+    let requested = (run(), any::<u32>(), text(), texts(), text(), text(), any::<u32>());
     let requested = requested.prop_map(|it| ModelRequested {
         run: it.0,
         request: it.1,
@@ -152,6 +152,7 @@ fn model_event() -> BoxedStrategy<Event> {
         offered: it.3,
         offered_digest: it.4,
         prompt_digest: it.5,
+        tool_tokens: it.6,
     });
     let wanted = (call(), text(), text(), text()).prop_map(|it| WantedCall {
         call_id: it.0,
@@ -275,8 +276,24 @@ fn attempt_event() -> BoxedStrategy<Event> {
         started.prop_map(Event::AttemptStarted),
         ended.prop_map(Event::AttemptEnded),
         settled.prop_map(Event::CallSettled),
+        chosen_event(),
     ]
     .boxed()
+}
+
+fn chosen_event() -> BoxedStrategy<Event> {
+    let chosen = (run(), call(), word(), run(), text(), text(), text(), text());
+    let chosen = chosen.prop_map(|it| OutcomeChosen {
+        run: it.0,
+        call_id: it.1,
+        choice: it.2,
+        repeat_run: it.3,
+        by: it.4,
+        note: it.5,
+        key: it.6,
+        body_digest: it.7,
+    });
+    chosen.prop_map(Event::OutcomeChosen).boxed()
 }
 
 fn end_event() -> BoxedStrategy<Event> {

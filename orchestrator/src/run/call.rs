@@ -4,7 +4,7 @@
 
 use super::event::{
     ApprovalAsked, ApprovalDecided, AttemptEnded, AttemptStarted, CallJudged, CallPlanned,
-    CallSettled, Event, Verdict, WantedCall,
+    CallSettled, Event, OutcomeChosen, Verdict, WantedCall,
 };
 
 /// A tool call after the events so far.
@@ -24,6 +24,10 @@ pub struct Call {
     pub attempts: Vec<Attempt>,
     /// The one outcome.
     pub settled: Option<CallSettled>,
+    /// What a person said of it, where it is unknown.
+    pub chosen: Option<OutcomeChosen>,
+    /// What came of its repetition, once there is one.
+    pub repeated: Option<String>,
     /// Working time of the run when it was planned, in milliseconds.
     pub planned_at_ms: u64,
 }
@@ -62,6 +66,8 @@ impl Call {
             decided: None,
             attempts: Vec::new(),
             settled: None,
+            chosen: None,
+            repeated: None,
             planned_at_ms: 0,
         }
     }

@@ -16,6 +16,7 @@ use super::{
     event::Input,
     state::{Run, Session},
 };
+use crate::digest::Digest;
 
 /// Messages of earlier runs that are kept word for word; older runs become a summary.
 pub const WINDOW_MESSAGES: usize = 20;
@@ -130,6 +131,41 @@ fn summary(session: &Session, count: usize, tokens: u32) -> Option<Message> {
     lines.reverse();
     let text = format!("[Earlier in this conversation]\n{}", lines.join("\n"));
     (!lines.is_empty()).then_some(Message::User(text))
+}
+
+/// SHA-256 (lower-case hex) over the messages of a request.
+pub fn digest(messages: &[Message]) -> String {
+    let mut digest = Digest::default();
+    let mut field = |text: &str| digest.field(text);
+    for message in messages {
+        match message {
+            Message::System(text) => {
+                field("system");
+                field(text);
+            }
+            Message::User(text) => {
+                field("user");
+                field(text);
+            }
+            Message::Assistant { text, reasoning, calls } => {
+                field("assistant");
+                field(text);
+                field(reasoning);
+                for call in calls {
+                    field(&call.id);
+                    field(&call.name);
+                    field(&call.arguments);
+                }
+            }
+            Message::Tool { id, name, content } => {
+                field("tool");
+                field(id);
+                field(name);
+                field(content);
+            }
+        }
+    }
+    digest.finish()
 }
 
 #[cfg(test)]

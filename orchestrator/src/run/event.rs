@@ -73,6 +73,9 @@ pub enum Event {
     /// A call has its one outcome.
     #[serde(rename = "call.settled")]
     CallSettled(CallSettled),
+    /// A person says what holds of a call whose outcome is unknown.
+    #[serde(rename = "outcome.chosen")]
+    OutcomeChosen(OutcomeChosen),
     /// The run makes no progress; the model is told once.
     #[serde(rename = "progress.missed")]
     ProgressMissed(ProgressMissed),
@@ -105,6 +108,7 @@ impl Event {
             Self::AttemptStarted(_) => "attempt.started",
             Self::AttemptEnded(_) => "attempt.ended",
             Self::CallSettled(_) => "call.settled",
+            Self::OutcomeChosen(_) => "outcome.chosen",
             Self::ProgressMissed(_) => "progress.missed",
             Self::LimitHit(_) => "limit.hit",
             Self::CancelAsked(_) => "cancel.asked",

@@ -3,7 +3,7 @@
 //! [`Session::apply`] is total: an event that does not fit is refused with a reason, and nothing
 //! panics. It decides nothing; what should happen next is asked of `next`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use thiserror::Error;
 
@@ -77,6 +77,8 @@ pub struct Session {
     pub current: Option<Run>,
     /// Inputs that wait their turn.
     pub waiting: VecDeque<Waiting>,
+    /// Runs to come that repeat a call.
+    pub repeats: BTreeMap<RunId, CallId>,
 }
 
 /// An input that waits.
@@ -162,11 +164,6 @@ impl Session {
         self.ended.iter().rev().chain(&self.current).find(|run| run.input.run == *id)
     }
 
-    /// The call with this id, in whatever run.
-    pub fn call(&self, id: &CallId) -> Option<&Call> {
-        self.current.iter().chain(self.ended.iter().rev()).find_map(|run| run.call(id))
-    }
-
     /// True if nothing is left to do.
     pub fn is_idle(&self) -> bool {
         self.current.is_none() && self.waiting.is_empty()
@@ -210,8 +207,10 @@ impl Session {
                 run.ended_ms = recorded.wall_ms;
                 run.elapsed_ms = run.elapsed_ms.max(recorded.elapsed_ms);
                 run.is_asking = false;
+                self.note_repetition(&run);
                 self.ended.push(run);
             }
+            Event::OutcomeChosen(chosen) => return self.choose(chosen).or_else(refuse),
             other => self.fold_run(recorded, other)?,
         }
         Ok(())
@@ -376,6 +375,7 @@ fn call_of(event: &Event) -> Option<&CallId> {
         | Event::ModelRequested(_)
         | Event::ModelReplied(_)
         | Event::ModelFailed(_)
+        | Event::OutcomeChosen(_)
         | Event::ProgressMissed(_)
         | Event::LimitHit(_)
         | Event::CancelAsked(_)

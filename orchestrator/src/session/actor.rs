@@ -22,7 +22,7 @@ use crate::{
     journal::{AppendError, SessionState},
     run::{
         effect::{Effect, Key},
-        event::{Event, OwnerTaken, Recorded, RunEnded, RunStarted, RunStatus},
+        event::{Event, OwnerTaken, Recorded, RunEnded, RunStatus},
         ids::{RunId, SessionId},
         state::{ApplyError, Run, Session},
     },
@@ -249,16 +249,8 @@ impl SessionActor {
     fn start_run(&mut self, run: &RunId) {
         let agent = &self.shared.config.agent;
         let Some(waiting) = self.session.waiting.front() else { return };
-        let chosen = self.session.opened.as_ref().map_or(&[][..], |opened| &opened.models);
-        let models = if chosen.is_empty() { &agent.model[..] } else { chosen };
-        let started = RunStarted {
-            run: run.clone(),
-            agent: agent.name.clone(),
-            models: models.to_vec(),
-            limits: agent.limits(waiting.input.limits),
-            system_prompt: agent.system_prompt.clone(),
-            context_tokens: agent.context_tokens,
-        };
+        let Some(opened) = &self.session.opened else { return };
+        let started = agent.begin(opened, &waiting.input);
         let span = callboard_telemetry::span::run(
             &agent.name,
             self.id.as_str(),

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 
-use super::{actor::SessionActor, clock::wall_ms, offer::prompt_digest, report::Report};
+use super::{actor::SessionActor, clock::wall_ms, report::Report};
 use crate::{
     call::{Abandoned, CallContext, Progress, Record, Recorder, Runnable},
     crash::crash_point,
@@ -100,7 +100,8 @@ impl SessionActor {
             model: names.first().cloned().unwrap_or_default(),
             offered: offer.names.clone(),
             offered_digest: offer.digest.clone(),
-            prompt_digest: prompt_digest(&asked.messages),
+            prompt_digest: context::digest(&asked.messages),
+            tool_tokens: offer.tokens,
         }));
         let gate = self.gate();
         let models = Arc::clone(&self.shared.models);

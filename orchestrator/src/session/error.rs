@@ -79,6 +79,11 @@ pub enum Refusal {
     /// The call does not wait for a decision.
     #[error("this call does not wait for a decision")]
     NotAsked,
+    /// The call's outcome is known.
+    #[error(
+        "nothing is to be decided on this call: its outcome is known, or there is no such call"
+    )]
+    NotUnknown,
     /// The session works.
     #[error("the session works; cancel its run or wait for it to end")]
     Busy,

@@ -4,9 +4,9 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     error::SessionError,
-    message::{Attached, Decision, Message, Start, Started, Watch},
+    message::{Attached, Decision, Message, Start, Started, Watch, Wish},
 };
-use crate::run::event::SessionOpened;
+use crate::run::event::{OutcomeChosen, SessionOpened};
 
 /// The address of a session actor. Dropping the last one lets the actor fold away.
 #[derive(Clone, Debug)]
@@ -57,6 +57,19 @@ impl SessionHandle {
         decision: Decision,
     ) -> Result<(bool, bool), SessionError> {
         self.ask(|reply| Message::Decide { team, decision: Box::new(decision), reply }).await
+    }
+
+    /// Says what holds of a call whose outcome is unknown: whether this was the first to say so, and
+    /// what stands.
+    ///
+    /// # Errors
+    /// [`SessionError`].
+    pub async fn choose(
+        &self,
+        team: String,
+        wish: Wish,
+    ) -> Result<(bool, OutcomeChosen), SessionError> {
+        self.ask(|reply| Message::Choose { team, wish: Box::new(wish), reply }).await
     }
 
     /// Ends the current run; whether there was one. Inputs that wait have their turn.

@@ -36,6 +36,10 @@ impl SessionActor {
                 let decided = self.check_team(&team).and_then(|()| self.decide(*decision));
                 self.answer_when_durable(reply, decided);
             }
+            Message::Choose { team, wish, reply } => {
+                let chosen = self.check_team(&team).and_then(|()| self.choose(*wish));
+                self.answer_when_durable(reply, chosen);
+            }
             Message::Cancel { team, reason, reply } => {
                 let cancelled = self.check_team(&team).map(|()| self.cancel(&reason));
                 self.answer_when_durable(reply, cancelled);
@@ -125,7 +129,7 @@ impl SessionActor {
     }
 
     fn decide(&mut self, decision: Decision) -> Answer<(bool, bool)> {
-        if let Some(call) = self.session.call(&decision.call)
+        if let Some((_, call)) = self.session.call_in_run(&decision.call)
             && let Some(stands) = &call.decided
         {
             return Ok((is_repeat(stands, &decision)?, stands.approved));

@@ -4,7 +4,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{error::SessionError, watchers::Notice};
 use crate::run::{
-    event::{InputReceived, SessionOpened},
+    event::{Choice, InputReceived, OutcomeChosen, SessionOpened},
     ids::{CallId, RunId},
 };
 
@@ -73,6 +73,25 @@ pub struct Decision {
     pub preview_digest: String,
 }
 
+/// What a person says of a call whose outcome is unknown.
+#[derive(Debug)]
+pub struct Wish {
+    /// The call.
+    pub call: CallId,
+    /// What holds, or shall be done.
+    pub choice: Choice,
+    /// Who says so.
+    pub by: String,
+    /// Remark that the model sees.
+    pub note: String,
+    /// Idempotency key; empty for none.
+    pub key: String,
+    /// SHA-256 (lower-case hex) of the request's body.
+    pub body_digest: String,
+    /// Trace context of the request.
+    pub trace_context: String,
+}
+
 type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
 
 /// Boxed where it is large: a mailbox makes room for many at once.
@@ -86,6 +105,8 @@ pub(super) enum Message {
     Attach { team: String, watch: Watch, until_idle: bool, reply: Reply<Attached> },
     /// Decide; answered with whether it was the first and what stands, once durable.
     Decide { team: String, decision: Box<Decision>, reply: Reply<(bool, bool)> },
+    /// Choose; answered with whether it was the first and what stands, once durable.
+    Choose { team: String, wish: Box<Wish>, reply: Reply<(bool, OutcomeChosen)> },
     /// End the current run; answered with whether there was one, once durable.
     Cancel { team: String, reason: String, reply: Reply<bool> },
 }
@@ -98,6 +119,7 @@ impl Message {
             Self::Start { reply, .. } => drop(reply.send(Err(error))),
             Self::Attach { reply, .. } => drop(reply.send(Err(error))),
             Self::Decide { reply, .. } => drop(reply.send(Err(error))),
+            Self::Choose { reply, .. } => drop(reply.send(Err(error))),
             Self::Cancel { reply, .. } => drop(reply.send(Err(error))),
         }
     }

@@ -123,38 +123,3 @@ fn used(run: &Run, pinned: &[String]) -> Vec<String> {
     }
     names
 }
-
-/// SHA-256 (lower-case hex) over the messages of a request.
-pub(super) fn prompt_digest(messages: &[Message]) -> String {
-    let mut digest = Digest::default();
-    let mut field = |text: &str| digest.field(text);
-    for message in messages {
-        match message {
-            Message::System(text) => {
-                field("system");
-                field(text);
-            }
-            Message::User(text) => {
-                field("user");
-                field(text);
-            }
-            Message::Assistant { text, reasoning, calls } => {
-                field("assistant");
-                field(text);
-                field(reasoning);
-                for call in calls {
-                    field(&call.id);
-                    field(&call.name);
-                    field(&call.arguments);
-                }
-            }
-            Message::Tool { id, name, content } => {
-                field("tool");
-                field(id);
-                field(name);
-                field(content);
-            }
-        }
-    }
-    digest.finish()
-}

@@ -5,10 +5,10 @@
 use super::{
     actor::SessionActor,
     error::{Refusal, SessionError},
-    message::Decision,
+    message::{Decision, Wish},
 };
 use crate::run::{
-    event::{ApprovalDecided, InputReceived, SessionOpened},
+    event::{ApprovalDecided, InputReceived, OutcomeChosen, SessionOpened},
     ids::RunId,
 };
 
@@ -53,6 +53,18 @@ pub(super) fn check_key(opened: &SessionOpened, asked: &SessionOpened) -> Result
 pub(super) fn is_repeat(stands: &ApprovalDecided, asked: &Decision) -> Result<bool, SessionError> {
     let has_key = !asked.key.is_empty() && stands.key == asked.key && stands.by == asked.by;
     if has_key && stands.body_digest != asked.body_digest {
+        return Err(Refusal::KeyReused.into());
+    }
+    Ok(has_key)
+}
+
+/// Whether a choice is the one that stands, told once more.
+///
+/// # Errors
+/// [`Refusal::KeyReused`].
+pub(super) fn is_same_choice(stands: &OutcomeChosen, wish: &Wish) -> Result<bool, SessionError> {
+    let has_key = !wish.key.is_empty() && stands.key == wish.key && stands.by == wish.by;
+    if has_key && stands.body_digest != wish.body_digest {
         return Err(Refusal::KeyReused.into());
     }
     Ok(has_key)

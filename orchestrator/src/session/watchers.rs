@@ -166,6 +166,7 @@ impl RunTracker {
         match event {
             Event::SessionOpened(_) | Event::OwnerTaken(_) => RunId::default(),
             Event::InputReceived(input) => input.run.clone(),
+            Event::OutcomeChosen(chosen) => chosen.run.clone(),
             Event::RunStarted(started) => {
                 self.current = started.run.clone();
                 self.current.clone()

@@ -21,6 +21,7 @@ async fn settled_with(
         CallPlanned { call_id: CALL.into(), tool: tool.to_owned(), ..CallPlanned::default() };
     let session = context().session;
     let settling = Settling {
+        checks: &[],
         planned: &planned,
         team: TEAM,
         session: &session,
@@ -124,6 +125,7 @@ async fn a_result_that_cannot_be_kept_says_so_and_is_no_failure() {
         CallPlanned { call_id: CALL.into(), tool: "look".to_owned(), ..CallPlanned::default() };
     let session = context().session;
     let settling = Settling {
+        checks: &[],
         planned: &planned,
         team: TEAM,
         session: &session,
@@ -237,11 +239,12 @@ async fn an_unknown_outcome_is_told_word_for_word() {
             "{{\"status\":\"outcome_unknown\",\"call_id\":\"{CALL}\",\"tool\":\"write_it\",\
              \"started_at\":\"2026-11-30T01:01:01Z\"}}\nThe connection was lost after this call was \
              sent. It may or may not have taken effect. It will not be repeated automatically. \
-             Check first whether it did, with a tool that only reads; where nothing shows it, ask \
-             the person before repeating it."
+             No tool of its service shows whether it did: ask the person before repeating it."
         )
     );
-    assert_eq!(settled.failure.unwrap().kind, "outcome_unknown");
+    let failure = settled.failure.unwrap();
+    assert_eq!(failure.kind, "outcome_unknown");
+    assert!(failure.message.contains(&format!(" {CALL} done`")), "{}", failure.message);
 }
 
 #[tokio::test]

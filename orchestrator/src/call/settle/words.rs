@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
+use super::Settling;
 use super::cut::{Piece, grouped, lines};
 use crate::call::builtin;
 use crate::call::failure::{Failure, Kind};
 use crate::call::preflight;
-use crate::run::event::{CallPlanned, Violation};
+use crate::run::event::Violation;
 
 /// Where a person finds out more about a service that fails.
 const LOOK: &str = "`callboard status` shows whether it runs.";
@@ -118,27 +119,39 @@ fn shown(piece: &Piece<'_>, whole: &str) -> String {
 }
 
 /// A call whose effect nobody knows, for the model; the first line is for programs.
-pub(super) fn outcome_unknown(planned: &CallPlanned, started_ms: i64, attempts: u32) -> String {
+pub(super) fn outcome_unknown(of: Settling<'_>, started_ms: i64) -> String {
     let first = serde_json::json!({
         "status": "outcome_unknown",
-        "call_id": planned.call_id,
-        "tool": planned.tool,
+        "call_id": of.planned.call_id,
+        "tool": of.planned.tool,
         "started_at": instant(started_ms),
     });
-    let tried = tried(attempts).map(|text| format!(" {text}")).unwrap_or_default();
+    let tried = tried(of.attempts).map(|text| format!(" {text}")).unwrap_or_default();
+    let check = if of.checks.is_empty() {
+        "No tool of its service shows whether it did: ask the person before repeating it."
+            .to_owned()
+    } else {
+        let names: Vec<String> = of.checks.iter().map(|name| format!("`{name}`")).collect();
+        format!(
+            "Check first whether it did, with {}; then decide. Where that does not show it, ask the \
+             person before repeating it.",
+            names.join(" or ")
+        )
+    };
     format!(
         "{first}\nThe connection was lost after this call was sent.{tried} It may or may not have \
-         taken effect. It will not be repeated automatically. Check first whether it did, with a \
-         tool that only reads; where nothing shows it, ask the person before repeating it."
+         taken effect. It will not be repeated automatically. {check}"
     )
 }
 
 /// The same for a person.
-pub(super) fn outcome_unknown_for_person(tool: &str, attempts: u32) -> String {
-    let tried = tried(attempts).map(|text| format!(" {text}")).unwrap_or_default();
+pub(super) fn outcome_unknown_for_person(of: Settling<'_>) -> String {
+    let tried = tried(of.attempts).map(|text| format!(" {text}")).unwrap_or_default();
+    let (tool, session, call) = (&of.planned.tool, of.session, &of.planned.call_id);
     format!(
         "`{tool}` was sent and its answer was lost: it may or may not have taken effect.{tried} It \
-         is not repeated automatically; check before you repeat it."
+         is not repeated automatically. Check, then say what holds: `callboard sessions decide \
+         {session} {call} done`, or `not-done`, or `repeat` to call it again."
     )
 }
 

@@ -4,7 +4,9 @@
 
 use callboard_proto::journal as wire;
 
-use crate::run::event::{AttemptEnded, AttemptStarted, CallSettled, FailureInfo, Violation};
+use crate::run::event::{
+    AttemptEnded, AttemptStarted, CallSettled, FailureInfo, OutcomeChosen, Violation,
+};
 
 use super::word::{Word as _, parse};
 use super::{ConvertError, text};
@@ -102,6 +104,38 @@ impl TryFrom<wire::CallSettled> for CallSettled {
             undo_token: event.undo_token,
             duration_ms: event.duration_ms,
             untrusted: event.untrusted,
+        })
+    }
+}
+
+impl From<OutcomeChosen> for wire::OutcomeChosen {
+    fn from(event: OutcomeChosen) -> Self {
+        Self {
+            run: event.run.to_string(),
+            call_id: event.call_id.to_string(),
+            choice: event.choice.word().to_owned(),
+            repeat_run: event.repeat_run.to_string(),
+            by: event.by,
+            note: event.note,
+            key: event.key,
+            body_digest: event.body_digest,
+        }
+    }
+}
+
+impl TryFrom<wire::OutcomeChosen> for OutcomeChosen {
+    type Error = ConvertError;
+
+    fn try_from(event: wire::OutcomeChosen) -> Result<Self, ConvertError> {
+        Ok(Self {
+            run: event.run.into(),
+            call_id: event.call_id.into(),
+            choice: parse(&event.choice)?,
+            repeat_run: event.repeat_run.into(),
+            by: event.by,
+            note: event.note,
+            key: event.key,
+            body_digest: event.body_digest,
         })
     }
 }

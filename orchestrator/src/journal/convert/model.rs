@@ -18,6 +18,7 @@ impl From<ModelRequested> for wire::ModelRequested {
             offered: event.offered,
             offered_digest: event.offered_digest,
             prompt_digest: event.prompt_digest,
+            tool_tokens: event.tool_tokens,
         }
     }
 }
@@ -31,6 +32,7 @@ impl From<wire::ModelRequested> for ModelRequested {
             offered: event.offered,
             offered_digest: event.offered_digest,
             prompt_digest: event.prompt_digest,
+            tool_tokens: event.tool_tokens,
         }
     }
 }

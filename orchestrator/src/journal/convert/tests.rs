@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use prost::Message as _;
 
 use crate::run::event::{
-    AttemptStatus, CallStatus, Class, Event, Finish, Input, InputReceived, Limit, Recorded,
+    AttemptStatus, CallStatus, Choice, Class, Event, Finish, Input, InputReceived, Limit, Recorded,
     RunStatus, SessionKind, Verdict,
 };
 
@@ -91,6 +91,7 @@ fn words_are_distinct_and_read_back() {
     check::<Verdict>(3);
     check::<AttemptStatus>(4);
     check::<CallStatus>(6);
+    check::<Choice>(3);
     check::<Limit>(5);
     check::<RunStatus>(5);
 }

@@ -4,7 +4,7 @@
 //! Left to others: which messages they stand in. Next: `sqlite`, which stores the bytes.
 
 use crate::run::event::{
-    AttemptStatus, CallStatus, Class, Finish, Limit, RunStatus, SessionKind, Verdict,
+    AttemptStatus, CallStatus, Choice, Class, Finish, Limit, RunStatus, SessionKind, Verdict,
 };
 
 use super::ConvertError;
@@ -123,6 +123,19 @@ impl Word for CallStatus {
             Self::Blocked => "blocked",
             Self::Cancelled => "cancelled",
             Self::OutcomeUnknown => "outcome_unknown",
+        }
+    }
+}
+
+impl Word for Choice {
+    const FIELD: &'static str = "choice";
+    const ALL: &'static [Self] = &Self::ALL;
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Repeat => "repeat",
+            Self::Done => "done",
+            Self::NotDone => "not_done",
         }
     }
 }

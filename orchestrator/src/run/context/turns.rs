@@ -9,6 +9,7 @@ use super::{
 };
 use crate::run::{
     call::Call,
+    choice,
     event::Input,
     state::{Run, Step},
 };
@@ -126,6 +127,10 @@ impl ResultMessage {
             || "The result is unknown: the work was interrupted.".to_owned(),
             |settled| settled.content.clone(),
         );
+        let content = match choice::remark(call) {
+            Some(remark) => format!("{remark}\n{content}"),
+            None => content,
+        };
         let message = Message::Tool { id: id.to_owned(), name: call.wanted.name.clone(), content };
         Self { message, artifact: settled.map_or(String::new(), |s| s.artifact.clone()) }
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::run::ids::CallId;
+use crate::run::ids::{CallId, RunId};
 
 /// A call is sent to an instance.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -103,6 +103,54 @@ pub struct CallSettled {
     pub duration_ms: u64,
     /// Whether the content comes from the open world.
     pub untrusted: bool,
+}
+
+/// What a person says of an outcome that is unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Choice {
+    /// It shall be called again.
+    Repeat,
+    /// It took effect.
+    Done,
+    /// It did not.
+    #[default]
+    NotDone,
+}
+
+impl Choice {
+    /// Every choice.
+    pub const ALL: [Self; 3] = [Self::Repeat, Self::Done, Self::NotDone];
+
+    /// The choice as clients and the journal write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Repeat => "repeat",
+            Self::Done => "done",
+            Self::NotDone => "not_done",
+        }
+    }
+}
+
+/// A person says what holds of a call whose outcome is unknown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OutcomeChosen {
+    /// The run of the call.
+    pub run: RunId,
+    /// The call.
+    pub call_id: CallId,
+    /// What holds, or shall be done.
+    pub choice: Choice,
+    /// The run in which the call is repeated; empty if it is not.
+    pub repeat_run: RunId,
+    /// Who chose.
+    pub by: String,
+    /// Remark that the model sees.
+    pub note: String,
+    /// Idempotency key of the choice.
+    pub key: String,
+    /// SHA-256 (lower-case hex) of the choice's body.
+    pub body_digest: String,
 }
 
 /// A failure as it is kept and shown.

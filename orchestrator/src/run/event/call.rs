@@ -97,5 +97,6 @@ pub struct ApprovalDecided {
     /// Idempotency key of the decision.
     pub key: String,
     /// SHA-256 (lower-case hex) of the decision's body.
+    #[serde(default)]
     pub body_digest: String,
 }

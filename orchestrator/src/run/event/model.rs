@@ -19,6 +19,9 @@ pub struct ModelRequested {
     pub offered_digest: String,
     /// SHA-256 (lower-case hex) of the messages.
     pub prompt_digest: String,
+    /// Tokens that the offered descriptors take, as estimated.
+    #[serde(default)]
+    pub tool_tokens: u32,
 }
 
 /// A model answered.

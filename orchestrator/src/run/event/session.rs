@@ -20,6 +20,7 @@ pub struct SessionOpened {
     /// Models chosen for the session instead of the agent's.
     pub models: Vec<String>,
     /// SHA-256 (lower-case hex) of the body of the request that opened it; empty where a run's did.
+    #[serde(default)]
     pub body_digest: String,
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::run::{
+    context::{self, Message},
     effect::{Effect, Key},
     event::*,
     ids::{CallId, RunId},
@@ -107,7 +108,12 @@ impl World {
             Effect::CallModel { request, with_tools } => self.model(request, with_tools),
             Effect::Judge(call) => self.judge(call),
             Effect::Invoke(call) => self.invoke(call),
-            Effect::Stop { call, .. } => self.settle(call, CallStatus::OutcomeUnknown),
+            Effect::Stop { call, .. } => {
+                self.settle(call.clone(), CallStatus::OutcomeUnknown);
+                if self.draw() % 2 == 1 {
+                    self.choose(call);
+                }
+            }
             Effect::Lapse { call, .. } => {
                 let approved = self.draw() % 2 == 1;
                 self.record(Event::ApprovalDecided(ApprovalDecided {
@@ -126,6 +132,7 @@ impl World {
 
     fn model(&mut self, request: u32, with_tools: bool) {
         let run = self.current();
+        check_messages(&context::build(&self.session, 0));
         self.record(Event::ModelRequested(ModelRequested {
             run: run.clone(),
             request,
@@ -241,6 +248,23 @@ impl World {
         }));
     }
 
+    fn choose(&mut self, call_id: CallId) {
+        let choice = [Choice::Done, Choice::NotDone, Choice::Repeat][usize::from(self.draw() % 3)];
+        let is_repeat = choice == Choice::Repeat && self.session.waiting.len() < MAX_WAITING;
+        let next = format!("run-{}", self.inputs + 1);
+        let repeat_run = if is_repeat { RunId::from(next) } else { RunId::default() };
+        let (run, call) = (self.current(), call_id.clone());
+        let repeat = repeat_run.clone();
+        let chosen = OutcomeChosen { run, call_id, choice, repeat_run, ..Default::default() };
+        self.record(Event::OutcomeChosen(chosen));
+        if is_repeat {
+            self.inputs += 1;
+            let input = Input::Direct { tool: "tool".to_owned(), arguments: call.to_string() };
+            let received = InputReceived { run: repeat, input, ..InputReceived::default() };
+            self.record(Event::InputReceived(received));
+        }
+    }
+
     fn cancel(&mut self) {
         let run = self.current();
         self.record(Event::CancelAsked(CancelAsked { run, reason: "test".to_owned() }));
@@ -253,4 +277,28 @@ impl World {
     fn draw(&mut self) -> u16 {
         self.choices.next().unwrap_or(0)
     }
+}
+
+/// Every provider wants it so: after a message with calls, one result for each, in their order.
+fn check_messages(messages: &[Message]) {
+    let mut open: Vec<&str> = Vec::new();
+    for message in messages {
+        match message {
+            Message::Tool { id, .. } => {
+                assert_eq!(
+                    open.first(),
+                    Some(&id.as_str()),
+                    "a result of no call, or out of order"
+                );
+                open.remove(0);
+            }
+            other => {
+                assert!(open.is_empty(), "calls without a result: {open:?}");
+                if let Message::Assistant { calls, .. } = other {
+                    open = calls.iter().map(|call| call.id.as_str()).collect();
+                }
+            }
+        }
+    }
+    assert!(open.is_empty(), "calls without a result: {open:?}");
 }
