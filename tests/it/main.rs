@@ -13,6 +13,7 @@
 
 mod approvals;
 mod bad_input;
+mod cancel;
 mod crash_points;
 mod crowd;
 mod failover;
