@@ -125,6 +125,11 @@ impl Registrar {
                     // The backend is gone: nobody would learn of a claim any more.
                     Err(_) => break,
                 },
+                // Derived from the services, a moment later: who has gone counts for the claims.
+                changed = self.views.live.changed() => match changed {
+                    Ok(()) => self.look().await,
+                    Err(_) => break,
+                },
                 changed = self.views.partitions.changed() => match changed {
                     Ok(()) => self.look().await,
                     Err(_) => break,
