@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callboard_telemetry::metrics;
+use tokio::time::{Instant, timeout_at};
 
 use super::approval;
 use super::arguments::{self, Misfit};
@@ -20,43 +21,63 @@ use crate::catalog::Tool;
 use crate::digest::sha256;
 use crate::run::event::{CallPlanned, CallSettled, Event, Verdict, WantedCall};
 
+/// How long a call waits for its service, where that is away.
+const WAIT_FOR_SERVICE: Duration = Duration::from_secs(2);
+
 /// What metrics call a tool that nobody offers.
 const UNKNOWN_TOOL: &str = "_OTHER";
 
 impl CallPath {
     /// May the call run? `CallPlanned`, `CallJudged`, where the verdict is `ask` `ApprovalAsked`
     /// and, if nobody need be asked for that, `ApprovalDecided`; `CallSettled` where it ends here.
-    /// Dropping the future leaves nothing behind.
+    /// A service that is away is given a moment to come back. Dropping the future leaves nothing
+    /// behind.
     pub async fn judge(&self, wanted: &WantedCall, context: &CallContext) -> Vec<Event> {
-        let (tool, planned) = match self.plan(wanted, context) {
-            Ok(plan) => plan,
-            Err(failure) => {
-                let settled = settle::refused(&wanted.call_id, &failure);
-                count(UNKNOWN_TOOL, &settled);
-                return vec![Event::CallSettled(settled)];
+        let until = Instant::now() + WAIT_FOR_SERVICE.min(context.remaining);
+        let mut changes = self.catalog().changes();
+        loop {
+            changes.borrow_and_update();
+            let mut events = Vec::new();
+            let failure = self.judge_now(wanted, context, &mut events).await.err();
+            if Instant::now() < until
+                && failure.as_ref().is_some_and(|failure| failure.kind == Kind::Unavailable)
+                && let Ok(Ok(())) = timeout_at(until, changes.changed()).await
+            {
+                continue;
             }
-        };
-        let mut events = vec![Event::CallPlanned(planned.clone())];
+            if let Some(failure) = failure {
+                let settled = settle::refused(&wanted.call_id, &failure);
+                events.push(Event::CallSettled(settled));
+            }
+            if let Some(Event::CallSettled(settled)) = events.last() {
+                let tool = match events.first() {
+                    Some(Event::CallPlanned(planned)) => &planned.tool,
+                    _ => UNKNOWN_TOOL,
+                };
+                count(tool, settled);
+            }
+            return events;
+        }
+    }
+
+    /// The same at this moment; the failure that ends the call comes after `events`.
+    async fn judge_now(
+        &self,
+        wanted: &WantedCall,
+        context: &CallContext,
+        events: &mut Vec<Event>,
+    ) -> Result<(), Failure> {
+        let (tool, planned) = self.plan(wanted, context)?;
+        events.push(Event::CallPlanned(planned.clone()));
         let subject =
             Subject { team: &context.team, agent: &context.agent, tool: &tool.descriptor };
         let judgement = self.policy.judge(subject);
-        let opinion = match self.opinion(&tool, &planned, &judgement, context).await {
-            Ok(opinion) => opinion,
-            Err(failure) => {
-                let settled = settle::refused(&wanted.call_id, &failure);
-                count(&planned.tool, &settled);
-                events.push(Event::CallSettled(settled));
-                return events;
-            }
-        };
+        let opinion = self.opinion(&tool, &planned, &judgement, context).await?;
         let judgement = approval::stricter(judgement, &opinion);
         let lasts = i64::try_from(self.config.approval_timeout_ms).unwrap_or(i64::MAX);
         let expires_ms = context.now_ms.saturating_add(lasts);
         events.extend(approval::events(&planned, &judgement, &opinion, context, expires_ms));
-        if let Some(Event::CallSettled(settled)) = events.last() {
-            count(&planned.tool, settled);
-        }
-        events
+        Ok(())
     }
 
     /// Resolve and arguments.
