@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use callboard_telemetry::{metrics, names, span};
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument as _, Span};
 
 pub mod config;
@@ -160,11 +160,8 @@ impl CallPath {
         let planned = &call.planned;
         let span = span::tool_call(&planned.tool, planned.call_id.as_str());
         let settled = async {
+            let tool = self.tool_of(planned, context).await;
             let snapshot = self.catalog().snapshot();
-            let tool = snapshot
-                .variant(&context.team, &planned.service, &planned.descriptor_digest)
-                .or_else(|| snapshot.tool(&context.team, &planned.tool))
-                .cloned();
             let made = match tool.as_deref() {
                 Some(tool) => self.make(tool, call, context, (recorder, &progress)).await?,
                 None => Made { ending: Ending::Failed(gone(planned)), attempts: call.attempts },
@@ -272,6 +269,26 @@ impl CallPath {
             Err(failure) => Ending::Failed(failure),
         };
         Ok(Made { ending, attempts: attempt })
+    }
+}
+
+impl CallPath {
+    /// The tool as the call was planned with it, or as it is now; one that is away is given a moment
+    /// to come back.
+    async fn tool_of(&self, planned: &CallPlanned, context: &CallContext) -> Option<Arc<Tool>> {
+        let until = Instant::now() + judge::WAIT_FOR_SERVICE.min(context.remaining);
+        let mut changes = self.catalog().changes();
+        loop {
+            let snapshot = Arc::clone(&changes.borrow_and_update());
+            let found = snapshot
+                .variant(&context.team, &planned.service, &planned.descriptor_digest)
+                .or_else(|| snapshot.tool(&context.team, &planned.tool))
+                .cloned();
+            if found.is_some() {
+                return found;
+            }
+            let Ok(Ok(())) = timeout_at(until, changes.changed()).await else { return None };
+        }
     }
 }
 

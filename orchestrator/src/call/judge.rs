@@ -22,7 +22,7 @@ use crate::digest::sha256;
 use crate::run::event::{CallPlanned, CallSettled, Event, Verdict, WantedCall};
 
 /// How long a call waits for its service, where that is away.
-const WAIT_FOR_SERVICE: Duration = Duration::from_secs(2);
+pub(super) const WAIT_FOR_SERVICE: Duration = Duration::from_secs(2);
 
 /// What metrics call a tool that nobody offers.
 const UNKNOWN_TOOL: &str = "_OTHER";
