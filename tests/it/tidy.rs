@@ -97,6 +97,18 @@ fn files_say_what_they_are_for() {
 }
 
 #[test]
+fn documents_hold_no_half_of_a_merge() {
+    let marks = ["<<<<<<< ", ">>>>>>> "];
+    let mut broken = Vec::new();
+    for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
+        let text = std::fs::read_to_string(root().join(name)).unwrap();
+        let marked = text.lines().filter(|line| marks.iter().any(|mark| line.starts_with(mark)));
+        broken.extend(marked.map(|line| format!("{name}: {line}")));
+    }
+    report("a merge was not finished", &broken);
+}
+
+#[test]
 fn files_have_names_that_say_something() {
     let broken: Vec<_> = sources()
         .keys()
