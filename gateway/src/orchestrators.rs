@@ -46,31 +46,30 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// How often a request is passed on because another orchestrator owns the session.
 const HOPS: u32 = 4;
 
-/// What is asked, as far as finding somebody who answers needs it.
+/// What is asked, as far as finding somebody who answers needs it. Everything may be sent twice: what
+/// begins or decides something carries an id or a key that makes a repeat harmless.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask<'a> {
     /// The session; none for what every orchestrator can answer.
     pub(crate) session: Option<&'a str>,
     /// Whether it starts something, which an orchestrator that leaves does not take.
     pub(crate) is_new_work: bool,
-    /// Whether sending it twice is as good as once.
-    pub(crate) is_repeatable: bool,
 }
 
 impl<'a> Ask<'a> {
-    /// Something about a session that may be sent twice.
+    /// Something about a session.
     pub(crate) fn about(session: &'a str) -> Self {
-        Self { session: Some(session), is_new_work: false, is_repeatable: true }
+        Self { session: Some(session), is_new_work: false }
     }
 
-    /// Something that begins in a session, under an id or a key that makes a repeat harmless.
+    /// Something that begins in a session.
     pub(crate) fn begin(session: &'a str) -> Self {
         Self { is_new_work: true, ..Self::about(session) }
     }
 
     /// Something that every orchestrator can answer.
     pub(crate) fn any() -> Self {
-        Self { session: None, is_new_work: false, is_repeatable: true }
+        Self { session: None, is_new_work: false }
     }
 }
 
@@ -107,8 +106,8 @@ impl Orchestrators {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Asks whoever owns the session, waiting for an owner and sending again where that is
-    /// harmless. `send` makes the request anew for each time; it gets a client and a request's
+    /// Asks whoever owns the session, waiting for an owner and sending again where an answer is
+    /// lost. `send` makes the request anew for each time; it gets a client and a request's
     /// time. Dropping the future stops waiting; what was sent may still happen.
     ///
     /// # Errors
@@ -143,12 +142,8 @@ impl Orchestrators {
                     }
                     Answer::Moved(_) => hops = 0,
                     Answer::NotSent(status) => warn!(instance = %instance.id, %status, "not sent"),
-                    Answer::Lost(status) if ask.is_repeatable => {
-                        warn!(instance = %instance.id, %status, "answer lost, asking again");
-                    }
                     Answer::Lost(status) => {
-                        warn!(instance = %instance.id, %status, "answer lost");
-                        return Err(answer::unclear());
+                        warn!(instance = %instance.id, %status, "answer lost, asking again");
                     }
                     Answer::Refused(status) => return Err(Problem::from(status)),
                 }
@@ -159,13 +154,11 @@ impl Orchestrators {
         }
     }
 
-    /// Resolves once there is a newer owner to ask instead; never where a repeat may do harm.
+    /// Resolves once there is a newer owner to ask instead; never where every one can answer.
     async fn has_moved(&self, ask: Ask<'_>) {
         match ask.session {
-            Some(session) if ask.is_repeatable => {
-                self.moved(session, self.revision(session)).await;
-            }
-            Some(_) | None => std::future::pending().await,
+            Some(session) => self.moved(session, self.revision(session)).await,
+            None => std::future::pending().await,
         }
     }
 

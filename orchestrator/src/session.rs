@@ -1,7 +1,8 @@
 //! A session: a virtual actor, woken by its first message and folded away when it is idle.
 //!
 //! `handle` is its address, `message` what it understands, `actor` the thin shell around
-//! [`mod@crate::run`], `log` its hand on the journal, `effects` what it starts, `watchers` who is told.
+//! [`mod@crate::run`], `log` its hand on the journal, `effects` what it starts, `running` what of that
+//! is under way, `watchers` who is told.
 //! Which sessions live in this process is known to [`Sessions`]. Next: `run`.
 
 mod actor;

@@ -8,8 +8,6 @@ use prost::Message as _;
 use tonic::{Code, ConnectError, Response, Status};
 use tonic_types::StatusExt as _;
 
-use crate::problem::{Kind, Problem};
-
 /// End of the type of the detail that names an owner.
 const OWNER_TYPE: &str = "/callboard.agent.v1.Owner";
 
@@ -72,13 +70,4 @@ fn is_not_sent(status: &Status) -> bool {
     }
     let info = status.get_details_error_info();
     info.is_some_and(|info| info.reason == reason::NOT_ADMITTED)
-}
-
-/// The answer to a request that must not be sent twice, when nobody knows whether it arrived.
-pub(super) fn unclear() -> Problem {
-    Problem::new(
-        Kind::Unavailable,
-        "The connection was lost after the request was sent. It may or may not have taken effect, \
-         and was not repeated. Look at the session before you try again.",
-    )
 }

@@ -105,7 +105,7 @@ impl SessionActor {
         }));
         let gate = self.gate();
         let models = Arc::clone(&self.shared.models);
-        let (deltas, reports) = (self.deltas(request), self.reports.clone());
+        let (deltas, reports) = (self.deltas(), self.reports.clone());
         let model = names.first().cloned().unwrap_or_default();
         let work = async move {
             if !passed(gate).await {
@@ -131,7 +131,7 @@ impl SessionActor {
         self.spawn(key, work.instrument(chat));
     }
 
-    fn deltas(&self, _request: u32) -> (mpsc::Sender<Delta>, Option<mpsc::Receiver<Delta>>) {
+    fn deltas(&self) -> (mpsc::Sender<Delta>, Option<mpsc::Receiver<Delta>>) {
         let (sender, receiver) = mpsc::channel(CHANNEL_CAPACITY);
         // Nobody looks: whatever is sent is dropped at once.
         (sender, self.watchers.want_glimpses().then_some(receiver))
