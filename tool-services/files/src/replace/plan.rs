@@ -76,7 +76,7 @@ impl Plan {
         }
         let old = read_old(walls, &written, &path)?;
         let preview = match &old {
-            None => preview_new(&path, missing(walls, &path).as_ref(), &content),
+            None => preview_new(&path, &content),
             Some(old) => preview_old(&path, old, &content, room),
         };
         let old = old.map(|(meta, bytes)| {
@@ -133,21 +133,12 @@ pub(crate) fn read_old(
     Ok(Some((open.meta, bytes)))
 }
 
-/// The outermost folder that would have to be made.
-fn missing(walls: &Walls, path: &RelativePath) -> Option<RelativePath> {
-    let mut missing = None;
-    let mut folder = path.parent()?;
-    while !folder.is_root() && walls.root().node(&folder).is_err() {
-        missing = Some(folder.clone());
-        folder = folder.parent()?;
-    }
-    missing
-}
-
-fn preview_new(path: &RelativePath, missing: Option<&RelativePath>, new: &str) -> String {
+/// Whether folders have to be made is not looked at: one that another write makes meanwhile must not
+/// change what a person has approved.
+fn preview_new(path: &RelativePath, new: &str) -> String {
     let mut notes = vec![format!("Create {path}: {}.", size(new.as_bytes()))];
-    if let Some(folder) = missing {
-        notes.push(format!("The folder {folder} does not exist and is made."));
+    if path.parent().is_some_and(|folder| !folder.is_root()) {
+        notes.push("Folders of this path that are missing are made.".to_owned());
     }
     shown(path, notes, None, ("", new))
 }

@@ -38,7 +38,7 @@ async fn a_new_file_is_shown_then_written_byte_for_byte() {
     assert_eq!(
         preview(&place, &arguments).await,
         "Create notes/с пробелом/ünï.md: 53 bytes.\n\
-         The folder notes does not exist and is made.\n\
+         Folders of this path that are missing are made.\n\
          Lines: +3 −0.\n\
          --- /dev/null\n\
          +++ notes/с пробелом/ünï.md\n\
@@ -236,4 +236,28 @@ async fn of_writes_at_the_same_time_one_wins_whole_and_no_reader_sees_half() {
     over.store(true, Ordering::Relaxed);
     reading.join().unwrap();
     assert_eq!(fs::read_dir(&place.ws).unwrap().count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_of_several_files_into_one_new_folder_are_all_done() {
+    let place = Place::new().await;
+    let mut calls = Vec::new();
+    for nth in 0..3 {
+        let arguments = json!({"path": format!("new/deep/{nth}.txt"), "content": "x\n"});
+        let mut call = place.served.call("write_file", &arguments);
+        match place.served.preflight(call.clone()).await.unwrap() {
+            preflight_response::Verdict::Ask(ask) => call.approved_preview = ask.preview_digest,
+            other => panic!("{other:?}"),
+        }
+        calls.push(place.served.start(call));
+    }
+    // All were approved while the folder was not there; the first one makes it.
+    let [first, second, third] = <[_; 3]>::try_from(calls).ok().unwrap();
+    first.await.unwrap().unwrap();
+    let (second, third) = tokio::join!(second, third);
+    second.unwrap().unwrap();
+    third.unwrap().unwrap();
+    for nth in 0..3 {
+        assert_eq!(place.content(&format!("new/deep/{nth}.txt")), b"x\n");
+    }
 }
