@@ -3,7 +3,7 @@
 //! The composition root alone reads files and environment; each crate owns its section. Sources, the
 //! later over the earlier: defaults, variables that other programs know too, the person's file, the
 //! workspace's own file (which can only tighten), `CALLBOARD__SECTION__KEY`, flags.
-//! Read on in `settings`, `fields`, `check`, `layers`, `environment`, `secrets`, `file`, `tighten`, `agreement`.
+//! Read on in `settings`, `fields`, `check`, `layers`, `environment`, `secrets`, `tighten`, `agreement`.
 
 pub(crate) mod settings;
 mod fields;
@@ -11,12 +11,12 @@ mod check;
 pub(crate) mod layers;
 pub(crate) mod environment;
 mod secrets;
-pub(crate) mod file;
 mod tighten;
 pub(crate) mod agreement;
 
 use std::path::{Path, PathBuf};
 
+use callboard_discovery::small_file;
 use toml::{Table, Value};
 
 use self::agreement::Agreement;
@@ -140,7 +140,7 @@ pub(crate) fn secrets_in(table: &Table) -> Vec<String> {
 
 /// The table of a file; `None` if there is no such file.
 fn read_file(path: &Path) -> anyhow::Result<Option<Table>> {
-    let text = match file::read(path, SIZE_LIMIT) {
+    let text = match small_file::read(path, SIZE_LIMIT) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => {
             return Err(usage(format!(

@@ -27,6 +27,7 @@ mod claims;
 mod directory;
 mod etcd;
 mod private_folder;
+pub mod small_file;
 #[cfg(test)]
 mod testing;
 pub mod transport;

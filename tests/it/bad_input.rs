@@ -110,6 +110,20 @@ async fn files_and_servers_that_are_none_are_said_at_once() {
     callboard.file("utf-16.toml", b"\xff\xfe[\0");
     callboard.file("large.toml", "#".repeat((1 << 20) + 1));
     std::fs::create_dir(callboard.workspace().join("folder.toml")).unwrap();
+    std::fs::create_dir(callboard.workspace().join("piped")).unwrap();
+    callboard.file("heavy", "k".repeat((1 << 16) + 1));
+    for pipe in ["pipe", "piped/callboard.toml"] {
+        let made =
+            std::process::Command::new("mkfifo").arg(callboard.workspace().join(pipe)).status();
+        assert!(made.unwrap().success());
+    }
+    for (settings, secret) in [("secret", "pipe"), ("heavy", "heavy"), ("endless", "/dev/zero")] {
+        let path = callboard.workspace().join(secret).display().to_string();
+        callboard.file(
+            &format!("{settings}.toml"),
+            format!("[orchestrator.models.openai]\napi_key_file = \"{path}\"\n"),
+        );
+    }
     let bom = callboard.file("bom.toml", "\u{feff}[orchestrator.agent]\nmax_steps = 3\n");
     let shown = callboard.run(&["config", "--config", &bom.display().to_string()]).await.expect(0);
     assert!(shown.stdout.contains("max_steps = 3"), "{shown:?}");
@@ -118,7 +132,17 @@ async fn files_and_servers_that_are_none_are_said_at_once() {
         (&["ask", "--workspace", "a-file", "1+1"], 2, "is no folder"),
         (&["config", "--config", "utf-16.toml"], 2, "it is UTF-16: save it as UTF-8"),
         (&["config", "--config", "large.toml"], 2, "larger than 1048576 bytes"),
-        (&["config", "--config", "/dev/zero"], 2, "larger than 1048576 bytes"),
+        (&["config", "--config", "/dev/zero"], 2, "no regular file"),
+        (&["config", "--config", "pipe"], 2, "no regular file"),
+        (&["config", "--config", "secret.toml"], 2, "no regular file"),
+        (&["config", "--config", "heavy.toml"], 2, "larger than 65536 bytes"),
+        (&["config", "--config", "endless.toml"], 2, "no regular file"),
+        (&["ask", "--workspace", "piped", "1+1"], 2, "no regular file"),
+        (
+            &["tools", "list", "--server", "http://127.0.0.1:9", "--token-file", "pipe"],
+            2,
+            "no regular file",
+        ),
         (&["config", "--config", "folder.toml"], 2, "folder.toml"),
         (&["tools", "list", "--server", "ftp://localhost"], 2, "http://HOST:PORT"),
         (&["tools", "list", "--server", "unix:/none.sock"], 1, "unix:/none.sock"),

@@ -3,16 +3,15 @@
 
 use std::path::Path;
 
+use callboard_discovery::small_file::{self, SECRET_LIMIT};
+
 use crate::client::Client;
 use crate::commands::here::{Here, stack_order};
-use crate::config::{self, Loaded};
+use crate::config::Loaded;
 use crate::exit::usage;
 use crate::place::Place;
 use crate::stack::hello::Hello;
 use crate::stack::join::{self, Joined};
-
-/// A larger file holds no token.
-const TOKEN_LIMIT: u64 = 64 * 1024;
 
 /// A gateway to talk to.
 #[derive(Debug)]
@@ -110,7 +109,7 @@ fn remote(here: &Here) -> anyhow::Result<Option<Connection>> {
     }
     let token = match &here.global.token_file {
         Some(file) => Some(
-            config::file::read(file, TOKEN_LIMIT)
+            small_file::read(file, SECRET_LIMIT)
                 .map_err(|error| usage(format!("--token-file {}: {error}", file.display())))?,
         ),
         None => std::env::var_os("CALLBOARD_TOKEN").and_then(|token| token.into_string().ok()),
@@ -162,7 +161,7 @@ fn agree(place: &Place, loaded: &Loaded, stack: &Hello) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Sources;
+    use crate::config::{self, Sources};
     use crate::exit::{Exit, of};
     use crate::place::Bases;
 

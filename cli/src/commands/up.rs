@@ -3,7 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use anyhow::Context as _;
-use callboard_discovery::InstanceId;
+use callboard_discovery::{
+    InstanceId,
+    small_file::{self, SECRET_LIMIT},
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::Up;
@@ -92,7 +95,7 @@ fn take(place: &Place) -> anyhow::Result<Lock> {
 /// The API token: made once, kept in the state folder, handed to the gateway with its settings.
 fn api_token(place: &Place, settings: &mut toml::Table) -> anyhow::Result<String> {
     let path = state::secret(&place.state, "api-token").context("the API token cannot be made")?;
-    let token = std::fs::read_to_string(path).context("the API token cannot be read")?;
+    let token = small_file::read(&path, SECRET_LIMIT).context("the API token cannot be read")?;
     let token = token.trim().to_owned();
     let gateway = settings.entry("gateway").or_insert_with(|| toml::Table::new().into());
     if let Some(gateway) = gateway.as_table_mut() {

@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use callboard_discovery::small_file::{self, SECRET_LIMIT};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use toml::Table;
@@ -46,7 +47,7 @@ pub(crate) fn resolve(table: &mut Table, source: &Path) -> anyhow::Result<()> {
         let Some(file) = file.as_str().filter(|file| !file.is_empty()) else {
             return Err(usage(format!("{}: `{key}_file` is no path", source.display())));
         };
-        let text = std::fs::read_to_string(file).map_err(|error| {
+        let text = small_file::read(Path::new(file), SECRET_LIMIT).map_err(|error| {
             usage(format!("{}: `{key}_file`: cannot read {file}: {error}", source.display()))
         })?;
         section.insert((*name).to_owned(), toml::Value::String(text.trim().to_owned()));

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use callboard_discovery::Address;
+use callboard_discovery::{
+    Address,
+    small_file::{self, SECRET_LIMIT},
+};
 use callboard_gateway::{Listeners, Node, Secret};
 use callboard_telemetry::Telemetry;
 
@@ -59,7 +62,7 @@ fn secret(settings: &Settings, state: &Path) -> anyhow::Result<Secret> {
         None => state::secret(state, "deployment-secret")
             .context("the secret of the deployment cannot be made")?,
     };
-    let text = std::fs::read_to_string(&file)
+    let text = small_file::read(&file, SECRET_LIMIT)
         .with_context(|| format!("the secret in {} cannot be read", file.display()))?;
     Ok(Secret::new(&text))
 }

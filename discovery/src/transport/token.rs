@@ -2,14 +2,15 @@
 //! one another over TCP. It is compared in constant time and never printed. Next is `listen.rs`.
 
 use std::{
-    fmt, fs, io,
-    io::Read as _,
+    fmt, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use http::HeaderValue;
 use sha2::{Digest as _, Sha256};
+
+use crate::small_file::{self, SECRET_LIMIT};
 
 /// Shortest token that is accepted, in characters.
 const MIN_LENGTH: usize = 16;
@@ -80,11 +81,7 @@ impl DeploymentToken {
     /// [`TokenError`], every variant.
     pub fn read(path: &Path) -> Result<Self, TokenError> {
         let refuse = |source| TokenError::Io { path: path.to_owned(), source };
-        let file = fs::File::open(path).map_err(refuse)?;
-        let mut text = String::new();
-        // Whoever names a wrong, huge file is told so by the length.
-        file.take(64 * 1024).read_to_string(&mut text).map_err(refuse)?;
-        Self::new(&text)
+        Self::new(&small_file::read(path, SECRET_LIMIT).map_err(refuse)?)
     }
 
     /// Whether `presented` is this token, in time that does not depend on where they differ.
@@ -140,7 +137,7 @@ mod tests {
     fn it_is_read_from_a_file_and_trimmed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
-        fs::write(&path, format!("  {TOKEN}\n\n")).unwrap();
+        std::fs::write(&path, format!("  {TOKEN}\n\n")).unwrap();
         assert!(DeploymentToken::read(&path).unwrap().matches(TOKEN));
         let error = DeploymentToken::read(&folder.path().join("none")).unwrap_err().to_string();
         assert!(error.contains("/none"), "{error}");

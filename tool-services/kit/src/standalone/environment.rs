@@ -1,10 +1,15 @@
 //! Settings of a program of its own, read from variables. Each fault names its variable and what
 //! would be right; secrets are only ever named by file.
 
-use std::{path::PathBuf, str::FromStr, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::Duration,
+};
 
 use callboard_discovery::{
     Address, Config as Discovery, InstanceId, Login,
+    small_file::{self, SECRET_LIMIT},
     transport::{Credentials, DeploymentToken, TokenError},
 };
 use callboard_telemetry::Config as Telemetry;
@@ -102,8 +107,8 @@ fn login(get: &impl Fn(&str) -> Option<String>) -> Result<Option<Login>, Setting
         value: String::new(),
         expected: "a user needs the file with the password",
     })?;
-    let password =
-        std::fs::read_to_string(path).map_err(|source| SettingError::File { variable, source })?;
+    let password = small_file::read(Path::new(&path), SECRET_LIMIT)
+        .map_err(|source| SettingError::File { variable, source })?;
     Ok(Some(Login { user, password: password.trim().to_owned() }))
 }
 
