@@ -37,8 +37,40 @@ pub(crate) struct Answer {
     truncated: bool,
 }
 
+/// The time that a command has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit {
+    /// What is wanted for it.
+    pub(crate) wanted: Duration,
+    /// What the deadline of the call leaves of that.
+    pub(crate) given: Duration,
+}
+
+impl Limit {
+    /// Why it was stopped, and what would help.
+    fn words(self) -> String {
+        let wanted = self.wanted.as_secs();
+        if self.given < self.wanted {
+            return format!(
+                "the deadline of the run or of the call left it {:.1} s of its time limit of \
+                 {wanted} s",
+                self.given.as_secs_f64()
+            );
+        }
+        format!("its time limit is {wanted} s")
+    }
+
+    fn way_out(self) -> &'static str {
+        if self.given < self.wanted {
+            "A larger timeout_s would not help: the run needs more time, or the command less to do."
+        } else {
+            "Give it more time with timeout_s (at most 600), or less to do."
+        }
+    }
+}
+
 /// The outcome of a command.
-pub(crate) fn answer(ended: &Ended, limit: Duration) -> Result<Output, Failure> {
+pub(crate) fn answer(ended: &Ended, limit: Limit) -> Result<Output, Failure> {
     match &ended.cause {
         Cause::Exit(code) => {
             Ok(output(ended, &format!("Exit code {code} after {}.", took(ended)), *code, None)?)
@@ -53,11 +85,11 @@ pub(crate) fn answer(ended: &Ended, limit: Duration) -> Result<Output, Failure> 
         Cause::TimedOut => Err(Failure::timeout(so_far(
             ended,
             &format!(
-                "Stopped after {}: its time limit is {} s. Every process that it had started was \
-                 ended; what it had done until then stays done. Give it more time with timeout_s \
-                 (at most 600), or less to do.",
+                "Stopped after {}: {}. Every process that it had started was ended; what it had \
+                 done until then stays done. {}",
                 took(ended),
-                limit.as_secs()
+                limit.words(),
+                limit.way_out()
             ),
         ))),
         Cause::Cancelled => Err(Failure::cancelled(so_far(

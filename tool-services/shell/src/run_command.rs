@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::{sleep, timeout};
 
-use crate::answer::{Answer, answer};
+use crate::answer::{Answer, Limit, answer};
 use crate::command::{self, Cause, Ended};
 use crate::later::Later;
 use crate::launch::Orders;
@@ -154,19 +154,25 @@ impl RunCommand {
         checked: &Checked,
         place: &Path,
         call: &Call,
-    ) -> Result<(Ended, Duration, Later), Failure> {
+    ) -> Result<(Ended, Limit, Later), Failure> {
         let (judged, at, isolation) = (checked.clone(), place.to_owned(), self.isolation);
         let mut reach =
             workspace::within(call, move |walls| reach(walls, &at, &judged, isolation)).await?;
         let wanted = Duration::from_secs(checked.seconds.into());
-        let limit = wanted.min(call.remaining().saturating_sub(RESERVE));
-        reach.plan.cpu_seconds = limit.as_secs() + 1;
+        let given = wanted.min(call.remaining().saturating_sub(RESERVE));
+        if given.is_zero() {
+            return Err(Failure::timeout(
+                "Nothing was started: the deadline of the run or of the call left no time for the \
+                 command.",
+            ));
+        }
+        reach.plan.cpu_seconds = given.as_secs() + 1;
         let orders = Orders { isolation, owner: reach.owner };
-        let ended = command::run(&self.program, orders, &reach.plan, (limit, call)).await;
+        let ended = command::run(&self.program, orders, &reach.plan, (given, call)).await;
         let ended = ended.map_err(|error| {
             Failure::unavailable(format!("Nothing was started: the launcher failed: {error}."))
         })?;
-        Ok((ended, limit, reach.later))
+        Ok((ended, Limit { wanted, given }, reach.later))
     }
 }
 

@@ -28,6 +28,26 @@ async fn time_that_is_up_ends_the_whole_tree() {
 }
 
 #[tokio::test]
+async fn a_deadline_that_comes_first_is_named_as_what_it_is() {
+    let place = Place::new().await;
+    for (deadline_ms, says) in [
+        (1_900, "the deadline of the run or of the call left it 0."),
+        (900, "Nothing was started: the deadline of the run or of the call left no time"),
+    ] {
+        let arguments = json!({ "command": "echo begun; sleep 315", "timeout_s": 30 });
+        let failure = place.run_within(arguments, Duration::from_millis(deadline_ms)).await;
+        let failure = failure.unwrap_err();
+        assert_eq!(failure.kind(), wire::FailureKind::Timeout, "{failure:?}");
+        assert!(failure.message.contains(says), "{}", failure.message);
+        assert!(!failure.message.contains("limit is"), "{}", failure.message);
+    }
+    let failure = place.run_within(json!({ "command": "sleep 316.7" }), Duration::from_millis(1_900));
+    let message = failure.await.unwrap_err().message;
+    assert!(message.contains(" s of its time limit of 60 s. "), "{message}");
+    assert_eq!(processes_with("316.7"), [] as [&str; 0]);
+}
+
+#[tokio::test]
 async fn a_process_that_ignores_the_wish_to_end_is_ended() {
     for (isolation, marker) in ALL.into_iter().zip(["312.1", "312.2"]) {
         let place = Place::with(isolation).await;

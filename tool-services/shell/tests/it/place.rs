@@ -1,6 +1,7 @@
 //! A workspace with neighbours, and the service that works in it.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use callboard_proto::tool as wire;
 use callboard_shell::{Config, Isolation};
@@ -71,6 +72,29 @@ impl Place {
     pub(crate) async fn try_run(&self, arguments: Value) -> Result<Done, wire::Failure> {
         let output = self.served.approve_and_invoke("run_command", arguments).await?;
         Ok(Done::from(output))
+    }
+
+    /// The same where the caller's deadline comes so soon.
+    pub(crate) async fn run_within(
+        &self,
+        arguments: Value,
+        deadline: Duration,
+    ) -> Result<Done, wire::Failure> {
+        let mut call = self.served.call("run_command", &arguments);
+        let verdict = self.served.preflight(call.clone()).await.unwrap();
+        if let wire::preflight_response::Verdict::Ask(ask) = verdict {
+            call.approved_preview = ask.preview_digest;
+        }
+        let request =
+            wire::InvokeRequest { call: Some(call), mode: wire::InvokeMode::Start.into() };
+        let mut request = tonic::Request::new(request);
+        request.set_timeout(deadline);
+        let answer = self.served.client().invoke(request).await.unwrap();
+        let (_, outcome) = testing::collect(answer.into_inner()).await.unwrap();
+        match outcome.result.unwrap() {
+            wire::outcome::Result::Output(output) => Ok(Done::from(output)),
+            wire::outcome::Result::Failure(failure) => Err(failure),
+        }
     }
 }
 
