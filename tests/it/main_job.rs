@@ -29,6 +29,21 @@ async fn a_loan_is_calculated_by_the_calculator() {
 }
 
 #[tokio::test]
+async fn the_journal_names_the_model_that_is_asked() {
+    let callboard = Callboard::new();
+    let told = callboard.run(&["ask", "--events", "--model", "auto", "1+1"]).await.expect(0);
+    callboard.nothing_is_left().await;
+    let events = told.stdout.lines().map(|line| serde_json::from_str::<serde_json::Value>(line));
+    let events: Vec<serde_json::Value> = events.collect::<Result<_, _>>().unwrap();
+    let asked: Vec<&serde_json::Value> =
+        events.iter().filter(|event| event["type"] == "model.requested").collect();
+    assert_eq!(asked.len(), 2, "{events:?}");
+    for event in asked {
+        assert_eq!(event["data"]["model"], "offline", "{event}");
+    }
+}
+
+#[tokio::test]
 async fn arithmetic_is_understood_in_chinese() {
     let answer = answer(&Callboard::new(), "帮我算一下 (12000 * 0.045) / 12").await;
     let numbers: Vec<&str> =

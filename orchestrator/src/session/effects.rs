@@ -91,7 +91,10 @@ impl SessionActor {
         let messages = context::build(&self.session, offer.tokens);
         let most = usize::try_from(run.started.limits.max_calls).unwrap_or(usize::MAX);
         let most = most.saturating_add(1).max(MIN_CALLS_KEPT);
-        let (run, names) = (run.input.run.clone(), run.started.models.clone());
+        // What `auto` means is settled here, so that what is noted is what is asked.
+        let resolved = self.shared.models.resolve(&run.started.models);
+        let names = resolved.unwrap_or_else(|_| run.started.models.clone());
+        let run = run.input.run.clone();
         let asked = offer.request(messages, &self.shared);
         self.glimpsed = 0;
         self.record(Event::ModelRequested(ModelRequested {

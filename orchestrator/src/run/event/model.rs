@@ -11,7 +11,7 @@ pub struct ModelRequested {
     pub run: RunId,
     /// Number of the request in the run, from 1.
     pub request: u32,
-    /// The preferred model.
+    /// The model that is asked first; what `auto` meant.
     pub model: String,
     /// Names of the tools offered, in order.
     pub offered: Vec<String>,
