@@ -11,6 +11,7 @@ mod orchestrator;
 mod tools;
 pub(crate) mod stack;
 
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +32,9 @@ use crate::stack::order::{Order, Report, RoleName};
 
 /// How long a supervised role lets work in flight finish: all of them together have 2.5 s.
 const SUPERVISED_DRAIN: Duration = Duration::from_millis(1_500);
+
+/// Threads of one role's runtime, at most.
+const MOST_WORKERS: usize = 64;
 
 /// A role with everything that it needs.
 struct Role {
@@ -55,7 +59,7 @@ pub(crate) fn run(here: &Here, serve: &args::Serve) -> anyhow::Result<Exit> {
     let Some(role) = serve.role.role() else { return stack::run(here) };
     let served = prepare(here, serve, role).and_then(|(order, settings)| {
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(settings.serve.worker_threads.clamp(1, 64))
+            .worker_threads(workers(&settings, role, serve.supervised))
             .thread_name(role.as_str())
             .enable_all()
             .build()?;
@@ -73,6 +77,18 @@ pub(crate) fn run(here: &Here, serve: &args::Serve) -> anyhow::Result<Exit> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// Threads of a role's runtime. Roles under one supervisor share the machine: threads that wake one
+/// another for work of microseconds would cost all of them more than they win.
+fn workers(settings: &Settings, role: RoleName, is_supervised: bool) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let workers = match settings.serve.worker_threads {
+        0 if is_supervised && role != RoleName::Orchestrator => 1,
+        0 => cores,
+        configured => configured,
+    };
+    workers.clamp(1, MOST_WORKERS)
 }
 
 /// The order and the settings: handed by the supervisor, or from the command line and the files.

@@ -40,7 +40,7 @@ pub struct Config {
     /// Default 5,000.
     pub drain_ms: u64,
     /// Time without work or watchers after which a session is folded away, in milliseconds.
-    /// Default 2,000: waking it again costs a read of its journal.
+    /// Default 250: waking it again costs a read of its journal.
     pub idle_ms: u64,
     /// For how long the orchestrators have to be the same before partitions move to the one that
     /// should own them, in milliseconds. Default 10,000.
@@ -63,7 +63,7 @@ impl Default for Config {
             policy: policy::Config::default(),
             catalog: catalog::Config::default(),
             drain_ms: 5_000,
-            idle_ms: 2_000,
+            idle_ms: 250,
             rebalance_after_ms: 10_000,
             handover_ms: 30_000,
         }

@@ -1,25 +1,36 @@
-//! What a tool service refuses by itself, whoever calls it: no orchestrator, no policy, no person.
+//! What a role refuses by itself, whoever calls it: a tool service without orchestrator, policy or
+//! person, an orchestrator without a gateway.
 
 use callboard_discovery::{
     Config, Instance,
     transport::{Channel, Credentials, channel},
 };
+use callboard_proto::agent::{
+    GetSessionRequest, OpenSessionRequest, Principal, StartRequest,
+    agent_service_client::AgentServiceClient, notice::Kind,
+};
 use callboard_proto::tool::{
     Epoch, InvokeMode, InvokeRequest, Outcome, ToolCall, invoke_response::Piece, outcome,
     tool_service_client::ToolServiceClient,
 };
-use callboard_tests::{Callboard, within};
+use callboard_tests::{Callboard, send, within};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 /// The live instance of a service, found as the roles find one another.
 async fn instance(callboard: &Callboard, service: &str) -> Instance {
+    replaced(callboard, service, 0).await
+}
+
+/// The same, which is not the process that was.
+async fn replaced(callboard: &Callboard, service: &str, was: u32) -> Instance {
     let states = std::fs::read_dir(callboard.home().join("state/callboard")).unwrap();
     let folder = states.flatten().next().unwrap().path().join("discovery");
     let discovery = callboard_discovery::connect(Config::Directory { path: folder }).await.unwrap();
     let live = discovery.live();
     within(std::time::Duration::from_secs(5), "the service is registered", || {
         let set = live.borrow();
-        set.instances.values().find(|instance| instance.name == service).cloned()
+        set.instances.values().find(|live| live.name == service && live.pid != was).cloned()
     })
     .await
 }
@@ -47,6 +58,80 @@ async fn invoke(instance: &Instance, tool: &str, arguments: Value) -> Outcome {
             return outcome;
         }
     }
+}
+
+fn start(session: &str, input: &str, is_new: bool) -> StartRequest {
+    let principal = Principal { team: "default".to_owned(), name: "raw".to_owned() };
+    StartRequest {
+        principal: Some(principal.clone()),
+        session: session.to_owned(),
+        open: Some(OpenSessionRequest {
+            principal: Some(principal),
+            session: session.to_owned(),
+            ..OpenSessionRequest::default()
+        }),
+        run: uuid::Uuid::now_v7().to_string(),
+        input: input.to_owned(),
+        is_new,
+        ..StartRequest::default()
+    }
+}
+
+fn agents(orchestrator: &Instance) -> AgentServiceClient<Channel> {
+    AgentServiceClient::new(channel(&orchestrator.address, &Credentials::default()).unwrap())
+}
+
+/// The answer of a run; asked for again, as a gateway does, until somebody takes it.
+async fn answer(
+    client: &mut AgentServiceClient<Channel>,
+    start: StartRequest,
+) -> Result<String, tonic::Status> {
+    let mut stream = loop {
+        match client.start(start.clone()).await {
+            Err(status) if is_soon(status.code()) && !start.is_new => {}
+            other => break other?.into_inner(),
+        }
+    };
+    loop {
+        let piece = stream.message().await?.expect("a result is the last message");
+        if let Some(Kind::Result(result)) = piece.notice.and_then(|notice| notice.kind) {
+            return Ok(result.run.unwrap_or_default().answer);
+        }
+    }
+}
+
+/// Nobody owns the session yet, or it is being opened anew.
+fn is_soon(code: tonic::Code) -> bool {
+    matches!(code, tonic::Code::FailedPrecondition | tonic::Code::Unavailable)
+}
+
+/// The gateway never says of a session that is there that it is new; whoever does changes nothing.
+#[tokio::test]
+async fn a_session_that_is_there_survives_being_called_new() {
+    let callboard = Callboard::new();
+    let stack = callboard.up(&[]).await;
+    let first = instance(&callboard, "orchestrator").await;
+    let session = uuid::Uuid::now_v7().to_string();
+    let answered = answer(&mut agents(&first), start(&session, "1 + 1?", true)).await;
+    assert_eq!(answered.unwrap(), "1 + 1 = 2");
+    // Another process, so that only the journal knows of it.
+    send(first.pid, Signal::KILL);
+    let second = replaced(&callboard, "orchestrator", first.pid).await;
+    let mut client = agents(&second);
+    let another = uuid::Uuid::now_v7().to_string();
+    answer(&mut client, start(&another, "7 + 7?", false)).await.unwrap();
+    let refused = answer(&mut client, start(&session, "2 + 2?", true)).await.unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::Unavailable, "{refused}");
+    assert_eq!(answer(&mut client, start(&session, "3 + 3?", false)).await.unwrap(), "3 + 3 = 6");
+    let get = GetSessionRequest {
+        principal: start(&session, "", false).principal,
+        session: session.clone(),
+        ..GetSessionRequest::default()
+    };
+    let kept = client.get_session(get).await.unwrap().into_inner();
+    let answers: Vec<_> = kept.runs.iter().map(|run| run.answer.as_str()).collect();
+    assert_eq!(answers, ["1 + 1 = 2", "3 + 3 = 6"]);
+    assert_eq!(stack.stop().await, 0);
 }
 
 #[tokio::test]

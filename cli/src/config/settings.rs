@@ -78,7 +78,8 @@ pub(crate) struct Serve {
     pub(crate) team: String,
     /// Availability zone. Default empty.
     pub(crate) zone: String,
-    /// Threads of the runtime. Default 2.
+    /// Threads of the runtime, at most 64. Default 0: one for each core; one in all for a gateway or a tool
+    /// service under `up`, where the roles share the machine.
     pub(crate) worker_threads: usize,
     /// How long work in flight may take to finish after SIGTERM, in milliseconds. Default 10,000.
     pub(crate) drain_ms: u64,
@@ -103,7 +104,7 @@ impl Default for Serve {
         Self {
             team: "default".to_owned(),
             zone: String::new(),
-            worker_threads: 2,
+            worker_threads: 0,
             drain_ms: 10_000,
         }
     }

@@ -38,6 +38,11 @@ impl Key {
         &self.text
     }
 
+    /// Whether what this request makes has an id that nobody else can have asked for.
+    pub(super) fn makes_fresh_ids(&self) -> bool {
+        !self.is_from_client
+    }
+
     /// The id of what this request makes: derived from a client's key, else fresh.
     pub(super) fn id(&self, secret: &Secret, principal: &Principal, route: &str) -> String {
         if !self.is_from_client {

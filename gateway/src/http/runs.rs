@@ -129,6 +129,7 @@ async fn run(
 ) -> Result<Response, Problem> {
     check(&body)?;
     let limits = body.limits.unwrap_or_default();
+    let is_new = open.is_some() && key.makes_fresh_ids();
     let way = begin::Way::of(headers, body.wait);
     let start = StartRequest {
         principal: Some(principal),
@@ -146,6 +147,7 @@ async fn run(
             max_time_ms: limits.time_ms,
             max_tokens: limits.tokens,
         }),
+        is_new,
     };
     begin::begin(app, Follow::Run(Box::new(start)), way).await
 }

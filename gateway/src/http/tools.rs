@@ -95,6 +95,7 @@ pub(super) async fn invoke(
         approver_attached: body.approver,
         approve: body.approve,
         watch: way.watch().into(),
+        is_new: key.makes_fresh_ids(),
     };
     begin::begin(&app, Follow::Direct(Box::new(call)), way).await
 }

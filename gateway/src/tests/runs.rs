@@ -210,6 +210,26 @@ async fn a_stream_flows_over_tcp_too() {
 }
 
 #[tokio::test]
+async fn a_session_is_new_only_where_nobody_can_have_named_it() {
+    let stage = Stage::new().await;
+    let session = stage.played().await;
+    // The first answer is lost, so what is sent again may have opened it.
+    stage.script.refuse("start", tonic::Status::unavailable("lost"));
+    stage.played().await;
+    stage.send(keyed("/v1/runs", json!({ "input": "x", "wait": true }), "k")).await;
+    let path = format!("/v1/sessions/{session}/runs");
+    stage.post(&path, json!({ "input": "x", "wait": true })).await;
+    let started: Vec<_> = stage.script.started().iter().map(|start| start.is_new).collect();
+    assert_eq!(started, [true, false, false, false]);
+
+    stage.post("/v1/tools/calculate/invoke", json!({ "arguments": {} })).await;
+    let call = "/v1/tools/calculate/invoke";
+    stage.send(keyed(call, json!({ "arguments": {} }), "k")).await;
+    let invoked: Vec<_> = stage.script.invoked().iter().map(|call| call.is_new).collect();
+    assert_eq!(invoked, [true, false]);
+}
+
+#[tokio::test]
 async fn what_no_single_message_holds_is_told_whole() {
     let stage = Stage::new().await;
     stage.script.leave_runs_to_the_test();

@@ -13,7 +13,7 @@ use crate::{
         event::{Input, InputReceived, SessionKind, SessionOpened},
         ids::SessionId,
     },
-    session::{Notice, SessionError, Start, Started},
+    session::{Notice, SessionError, SessionHandle, Start, Started},
 };
 
 /// Characters of an input that become the title of its session.
@@ -74,7 +74,8 @@ impl Agents {
             limits: convert::limits(request.limits),
             principal: principal.name,
         };
-        let started = self.started(&id, &opened, &input, request.watch).await?;
+        let start = (&opened, &input, request.watch);
+        let started = self.started(&id, start, request.is_new).await?;
         let begun = agent::StartResponse { notice: Some(convert::begun(&started)) };
         let stream = ReceiverStream::new(started.notices).map(move |notice| {
             let notice = convert::notice(notice, id.as_str());
@@ -109,7 +110,8 @@ impl Agents {
             principal: principal.name,
             ..InputReceived::default()
         };
-        let started = self.started(&id, &opened, &input, request.watch).await?;
+        let start = (&opened, &input, request.watch);
+        let started = self.started(&id, start, request.is_new).await?;
         let piece = agent::invoke_tool_response::Piece::Notice(convert::begun(&started));
         let begun = agent::InvokeToolResponse { piece: Some(piece) };
         let stream =
@@ -120,27 +122,28 @@ impl Agents {
     async fn started(
         &self,
         id: &SessionId,
-        open: &SessionOpened,
-        input: &InputReceived,
-        watch: i32,
+        (open, input, watch): (&SessionOpened, &InputReceived, i32),
+        is_new: bool,
     ) -> Result<Started, Status> {
         let is_uuid = uuid::Uuid::try_parse(id.as_str()).is_ok();
         if !is_uuid || uuid::Uuid::try_parse(input.run.as_str()).is_err() {
             return Err(Status::invalid_argument("session and run ids are UUIDs"));
         }
         let trace_context = callboard_telemetry::propagate::traceparent();
-        let answer = self
-            .sessions
-            .with(id, |handle| {
-                let start = Start {
-                    open: open.clone(),
-                    input: input.clone(),
-                    trace_context: trace_context.clone(),
-                    watch: convert::watch(watch),
-                };
-                async move { handle.start(start).await }
-            })
-            .await;
+        let start = |handle: SessionHandle| {
+            let start = Start {
+                open: open.clone(),
+                input: input.clone(),
+                trace_context: trace_context.clone(),
+                watch: convert::watch(watch),
+            };
+            async move { handle.start(start).await }
+        };
+        let answer = if is_new {
+            self.sessions.with_new(id, start).await
+        } else {
+            self.sessions.with(id, start).await
+        };
         answer.map_err(|error: SessionError| self.status(&error, id))
     }
 

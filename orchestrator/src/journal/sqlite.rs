@@ -4,6 +4,7 @@
 
 mod writer;
 mod append;
+mod known;
 mod row;
 mod blob;
 mod claim;
@@ -29,6 +30,7 @@ use crate::run::event::Recorded;
 use crate::run::ids::SessionId;
 
 use self::checkpoint::Checkpoints;
+use self::known::Known;
 use self::lock::Lock;
 use self::reader::Pool;
 use self::writer::Writer;
@@ -138,7 +140,7 @@ fn open(config: &Config) -> Result<SqliteJournal, JournalError> {
     let checkpoints = Checkpoints::start(path, &mut connection)?;
     let (queue, commands) = Queue::new();
     let counters = Arc::clone(queue.counters());
-    let writer = Writer { connection, checkpoints, counters, lock };
+    let writer = Writer { connection, known: Known::default(), checkpoints, counters, lock };
     std::thread::Builder::new()
         .name("journal-writer".to_owned())
         .stack_size(512 * 1024)

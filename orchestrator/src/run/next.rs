@@ -98,7 +98,8 @@ fn next_of_calls(run: &Run, open: &[&Call]) -> Vec<Effect> {
 }
 
 fn next_of_model(run: &Run) -> Vec<Effect> {
-    if run.limit.is_none() {
+    // What was asked already was within the bounds.
+    if run.limit.is_none() && !run.is_asking {
         if let Some(hit) = limits::hit(run) {
             return vec![Effect::Record(Event::LimitHit(hit))];
         }

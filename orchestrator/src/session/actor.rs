@@ -67,6 +67,8 @@ pub(super) struct SessionActor {
     pub(super) exit: Option<Exit>,
     /// True until an append is accepted, after one that was not: nothing starts before.
     pub(super) is_unproven: bool,
+    /// True if the journal holds nothing of the session.
+    is_new: bool,
     /// When what still runs is given up, once the actor has been told to stop.
     leaves_at: Option<Instant>,
 }
@@ -94,6 +96,7 @@ impl SessionActor {
             trace_context: String::new(),
             exit: None,
             is_unproven: false,
+            is_new: false,
             leaves_at: None,
         }
     }
@@ -102,6 +105,11 @@ impl SessionActor {
     /// a full disk would have the same work done again and again.
     pub(super) fn after_failure(self) -> Self {
         Self { is_unproven: true, ..self }
+    }
+
+    /// The same for a session that nobody has named before.
+    pub(super) fn of_new_session(self) -> Self {
+        Self { is_new: true, ..self }
     }
 
     pub(super) async fn run(
@@ -156,6 +164,9 @@ impl SessionActor {
 
     /// Folds the journal and notes that we carry on.
     async fn wake(&mut self) -> Result<(), SessionError> {
+        if self.is_new {
+            return Ok(());
+        }
         crash_point!("session.before_fold");
         let folded = load(&*self.shared.journal, &self.id).await?;
         crash_point!("session.after_fold");

@@ -161,6 +161,22 @@ impl Sessions {
         }
     }
 
+    /// The same for a session whose id nobody named before: it is not looked for in the journal. If
+    /// somebody did, its first append is refused and nothing is recorded.
+    ///
+    /// # Errors
+    /// As [`Sessions::with`].
+    pub async fn with_new<T, F>(
+        self: &Arc<Self>,
+        id: &SessionId,
+        request: impl Fn(SessionHandle) -> F,
+    ) -> Result<T, SessionError>
+    where
+        F: Future<Output = Result<T, SessionError>>,
+    {
+        request(self.wake_as(id, SessionActor::of_new_session)?).await
+    }
+
     /// Removes an idle session of a team for good.
     ///
     /// # Errors

@@ -1,6 +1,8 @@
 //! What a follower asks: the stream that goes on where the last one ended, and, where a stream does
 //! not tell it, what the journal knows of the run.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use callboard_proto::agent::{
     AttachRequest, Begun, DirectResult, GetSessionRequest, GetSessionResponse, InvokeToolRequest,
     RunSummary, StartRequest, Watch,
@@ -18,17 +20,24 @@ impl Follower {
     pub(super) async fn open(&mut self) -> Result<Source, Problem> {
         let is_first = !std::mem::replace(&mut self.was_sent, true);
         let begin = Ask::begin(&self.session);
+        // Who names a session for the second time may find it opened by the first.
+        let is_repeat = AtomicBool::new(!is_first);
+        let is_new = |is_new: bool| is_new && !is_repeat.swap(true, Ordering::Relaxed);
         match &self.follow {
             Follow::Events(attach) => self.attach(attach.until_idle).await,
             Follow::Run(start) if is_first || !self.is_begun().await? => {
                 let send = async |mut client: Client| {
-                    client.start(stream(StartRequest::clone(start))).await
+                    let start = StartRequest::clone(start);
+                    let is_new = is_new(start.is_new);
+                    client.start(stream(StartRequest { is_new, ..start })).await
                 };
                 self.orchestrators.ask(begin, send).await.map(Source::Start)
             }
             Follow::Direct(call) if is_first || !self.is_begun().await? => {
                 let send = async |mut client: Client| {
-                    client.invoke_tool(stream(InvokeToolRequest::clone(call))).await
+                    let call = InvokeToolRequest::clone(call);
+                    let is_new = is_new(call.is_new);
+                    client.invoke_tool(stream(InvokeToolRequest { is_new, ..call })).await
                 };
                 self.orchestrators.ask(begin, send).await.map(Source::Invoke)
             }

@@ -2,7 +2,7 @@
 //! then the events, linked to those before them.
 //!
 //! Everything is checked before anything is written, so an append that is refused leaves no trace.
-//! Next: `row`.
+//! Next: `known`.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use uuid::Uuid;
@@ -12,25 +12,35 @@ use crate::journal::chain::{GENESIS, Hash};
 use crate::journal::convert;
 use crate::journal::fault::Fault;
 use crate::journal::prepared::Prepared;
-use crate::journal::row::{StoredClaim, StoredSession};
+use crate::journal::row::StoredSession;
 
 use super::blob;
+use super::known::Known;
 
 impl Prepared {
     /// Appends inside the open transaction: the session's last sequence number, or why it was
     /// refused.
     ///
     /// # Errors
-    /// A fault of the database; then the transaction must be rolled back.
-    pub(super) fn apply(&self, connection: &Connection) -> Result<Result<u64, AppendError>, Fault> {
-        if !self.is_owner(connection)? {
+    /// A fault of the database; then the transaction must be rolled back, and `known` forgotten.
+    pub(super) fn apply(
+        &self,
+        connection: &Connection,
+        known: &mut Known,
+    ) -> Result<Result<u64, AppendError>, Fault> {
+        if !known.is_owner(connection, self.partition, self.epoch)? {
             return Ok(Err(AppendError::Fenced));
         }
-        let stored = StoredSession::find(connection, &self.session)?;
-        let Some(stored) = stored else { return self.open(connection) };
-        if !stored.is_sealed {
-            return Ok(Err(AppendError::Conflict));
-        }
+        let stored = match known.session(&self.session) {
+            Some(stored) => stored.clone(),
+            None => match StoredSession::find(connection, &self.session)? {
+                Some(stored) if !is_whole(connection, &stored)? => {
+                    return Ok(Err(AppendError::Conflict));
+                }
+                Some(stored) => stored,
+                None => return self.open(connection, known),
+            },
+        };
         if stored.row.partition != self.partition {
             let (is, was) = (stored.row.partition, self.partition);
             let text = format!("the session lies in partition {is}, not {was}");
@@ -39,25 +49,21 @@ impl Prepared {
         if stored.row.last_seq.wrapping_add(1) != self.expected_seq {
             return self.repeated(connection, &stored);
         }
-        // The head is taken from the event itself: a changed head would break the chain for good.
-        if link_at(connection, stored.key, stored.row.last_seq)? != Some(stored.head) {
-            return Ok(Err(AppendError::Conflict));
-        }
         let links = self.links(stored.head);
         let row = self.after(stored.row);
         let last_seq = row.last_seq;
         let head = links.last().copied().unwrap_or(stored.head);
         StoredSession::update(connection, stored.key, &row, &head)?;
         self.insert(connection, stored.key, stored.head, &links)?;
+        known.note(StoredSession { row, head, ..stored });
         Ok(Ok(last_seq))
     }
 
-    fn is_owner(&self, connection: &Connection) -> Result<bool, Fault> {
-        let claim = StoredClaim::find(connection, self.partition)?;
-        Ok(claim.is_some_and(|claim| claim.is_sealed && claim.epoch == self.epoch))
-    }
-
-    fn open(&self, connection: &Connection) -> Result<Result<u64, AppendError>, Fault> {
+    fn open(
+        &self,
+        connection: &Connection,
+        known: &mut Known,
+    ) -> Result<Result<u64, AppendError>, Fault> {
         if self.expected_seq != 1 {
             return Ok(Err(AppendError::Conflict));
         }
@@ -66,11 +72,13 @@ impl Prepared {
             return Ok(Err(AppendError::Backend(text)));
         };
         let row = self.after(row);
+        let last_seq = row.last_seq;
         let links = self.links(GENESIS);
         let head = links.last().copied().unwrap_or(GENESIS);
         let key = StoredSession::insert(connection, &row, &head)?;
         self.insert(connection, key, GENESIS, &links)?;
-        Ok(Ok(row.last_seq))
+        known.note(StoredSession { key, row, head, is_sealed: true });
+        Ok(Ok(last_seq))
     }
 
     /// An append that does not fit is either a repeat of one that is already in, or a conflict.
@@ -123,6 +131,13 @@ impl Prepared {
         }
         Ok(())
     }
+}
+
+/// Whether a session's row, and the event that it says is its last, are as they were written. The
+/// head is compared with the event's own: a changed head would break the chain for good.
+fn is_whole(connection: &Connection, stored: &StoredSession) -> Result<bool, Fault> {
+    Ok(stored.is_sealed
+        && link_at(connection, stored.key, stored.row.last_seq)? == Some(stored.head))
 }
 
 /// The link of one event.

@@ -15,12 +15,14 @@ use crate::journal::{AppendError, JournalError};
 
 use super::checkpoint::Checkpoints;
 use super::claim;
+use super::known::Known;
 use super::lock::Lock;
 
 /// State of the thread.
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) connection: Connection,
+    pub(super) known: Known,
     pub(super) checkpoints: Checkpoints,
     pub(super) counters: Arc<Counters>,
     /// Nobody else may write while this lives.
@@ -76,7 +78,11 @@ impl Writer {
         failed: &mut HashSet<&'a str>,
     ) -> Vec<Result<u64, AppendError>> {
         let before = failed.clone();
-        match self.transact(batch, failed) {
+        let done = self.transact(batch, failed);
+        if done.is_err() {
+            self.known.forget();
+        }
+        match done {
             Ok(results) => results,
             Err(fault @ (Fault::Full(_) | Fault::Write(_) | Fault::Busy(_))) => {
                 note(&fault);
@@ -124,7 +130,7 @@ impl Writer {
             let result = if failed.contains(prepared.session.as_str()) {
                 Err(AppendError::Conflict)
             } else {
-                prepared.apply(&transaction)?
+                prepared.apply(&transaction, &mut self.known)?
             };
             if result.is_err() {
                 failed.insert(&prepared.session);
@@ -146,6 +152,7 @@ impl Writer {
 
     /// Everything but appends, each in a transaction of its own.
     fn other(&mut self, command: Command) -> Result<(), Broken> {
+        self.known.forget();
         match command {
             Command::Append(_) | Command::Close(_) => Ok(()),
             Command::Barrier(reply) => {
