@@ -15,7 +15,7 @@ use tonic::{Request, Response, Status};
 use crate::{
     artifacts::{ArtifactError, ArtifactId, Artifacts},
     convert::{self, Place},
-    query,
+    query::{self, Folded},
     run::ids::SessionId,
     session::{Decision, SessionError, Sessions, Watch},
 };
@@ -32,6 +32,7 @@ pub struct Agents {
     sessions: Arc<Sessions>,
     artifacts: Arc<dyn Artifacts>,
 }
+    folded: Arc<Folded>,
 
 impl std::fmt::Debug for Agents {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -42,7 +43,7 @@ impl std::fmt::Debug for Agents {
 impl Agents {
     /// The service over the sessions of this process.
     pub fn new(sessions: Arc<Sessions>, artifacts: Arc<dyn Artifacts>) -> Self {
-        Self { sessions, artifacts }
+        Self { sessions, artifacts, folded: Arc::default() }
     }
 
     fn status(&self, error: &SessionError, session: &SessionId) -> Status {
@@ -75,11 +76,15 @@ impl AgentService for Agents {
         let place = Place::read(&request.page_token)
             .ok_or_else(|| Status::invalid_argument("the page token is none of ours"))?;
         let journal = &*self.sessions.shared().journal;
-        let (row, session) = query::session(journal, &team, &id, place.last())
-            .await
-            .map_err(|error| self.status(&error, &id))?;
+        let found = async {
+            let row = query::owned_row(journal, &team, &id).await?;
+            let fold = query::fold(journal, &id, place.last());
+            Ok((row, self.folded.session(&id, place.last(), fold).await?))
+        };
+        let (row, session) = found.await.map_err(|error: SessionError| self.status(&error, &id))?;
         let (runs, next_page_token) = convert::page(&session, &request.run, place);
         let session = Some(convert::session(&row));
+        self.folded.told(&id, session, !next_page_token.is_empty());
         Ok(Response::new(agent::GetSessionResponse { session, runs, next_page_token }))
     }
 
@@ -107,6 +112,7 @@ impl AgentService for Agents {
         let (team, id) = (team(request.principal), SessionId::from(request.session));
         self.sessions.delete(&team, &id).await.map_err(|error| self.status(&error, &id))?;
         if let Err(error) = self.artifacts.delete(&team, &id).await {
+        self.folded.forget(&id);
             tracing::warn!(session = %id, %error, "artifacts of a removed session stay");
         }
         Ok(Response::new(agent::DeleteSessionResponse {}))

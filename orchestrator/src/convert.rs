@@ -155,10 +155,17 @@ fn run_head(run: &Run) -> agent::RunSummary {
 
 /// The calls of a run, each with the number of the reply that asked for it.
 pub(crate) fn calls(run: &Run) -> impl Iterator<Item = agent::CallSummary> {
-    (1..).zip(&run.steps).flat_map(|(step, of)| {
+    calls_from(run, 0)
+}
+
+/// The same without the first few.
+fn calls_from(run: &Run, first: usize) -> impl Iterator<Item = agent::CallSummary> {
+    let all = (1..).zip(&run.steps).flat_map(|(step, of)| {
         let step = if run.is_direct() { 0 } else { step };
-        of.calls.iter().map(move |call| call_summary(call, step))
-    })
+        of.calls.iter().map(move |call| (call, step))
+    });
+    // Passed over before they are told: a summary is as large as its result.
+    all.skip(first).map(|(call, step)| call_summary(call, step))
 }
 
 /// A tool call, told in one message.

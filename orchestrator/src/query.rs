@@ -1,4 +1,6 @@
-//! Questions that wake no session: what is durable, folded from the journal.
+//! Questions that wake no session: what is durable, folded from the journal. Next: `folded`.
+
+mod folded;
 
 use std::sync::Arc;
 
@@ -6,6 +8,7 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
+pub(crate) use self::folded::Folded;
 use crate::{
     journal::{Journal, SessionRow},
     run::{ids::SessionId, state::Session},
@@ -26,8 +29,19 @@ pub(crate) async fn session(
     last: u64,
 ) -> Result<(SessionRow, Session), SessionError> {
     let row = owned_row(journal, team, id).await?;
-    let session = load_up_to(journal, id, last).await?.ok_or(SessionError::NotFound)?;
-    Ok((row, session))
+    Ok((row, fold(journal, id, last).await?))
+}
+
+/// The same of a session that was found to be the team's.
+///
+/// # Errors
+/// [`SessionError::NotFound`], `Damaged` and `Journal`.
+pub(crate) async fn fold(
+    journal: &dyn Journal,
+    id: &SessionId,
+    last: u64,
+) -> Result<Session, SessionError> {
+    load_up_to(journal, id, last).await?.ok_or(SessionError::NotFound)
 }
 
 /// The row of a session of a team.

@@ -4,7 +4,7 @@
 use callboard_proto::{agent, size};
 use prost::Message as _;
 
-use super::{calls, run_head, waiting};
+use super::{calls_from, run_head, waiting};
 use crate::run::state::{Run, Session, Waiting};
 
 /// Bytes of a page after which no further call is added. One call alone may be larger.
@@ -105,7 +105,8 @@ impl Listed<'_> {
             *room = room.saturating_sub(summary.encoded_len());
         }
         let mut rest = None;
-        for (nth, call) in run.into_iter().flat_map(calls).enumerate().skip(first) {
+        let calls = run.into_iter().flat_map(|run| calls_from(run, first));
+        for (nth, call) in (first..).zip(calls) {
             if *room == 0 && nth > first {
                 rest = Some(nth);
                 break;
