@@ -20,9 +20,14 @@ pub(crate) const SHOWN: usize = 34;
 const ATTEMPTS: [usize; 4] = [50, 110, 240, 520];
 
 /// The value of an expression. Its decimals have [`SHOWN`] known digits and `places` known ones
-/// after the point, or they are zero as far as anyone can see.
-pub(crate) fn evaluate(expression: &Expression, places: Option<u32>) -> Result<Number, Fault> {
-    let mut machine = Machine::new(ATTEMPTS[0]);
+/// after the point, or they are zero as far as anyone can see. All attempts together take `work` at
+/// most.
+pub(crate) fn evaluate(
+    expression: &Expression,
+    places: Option<u32>,
+    work: u64,
+) -> Result<Number, Fault> {
+    let mut machine = Machine::new(ATTEMPTS[0], work);
     let mut wanted = ATTEMPTS[0].max(places.unwrap_or(0) as usize + 20);
     for (attempt, digits) in ATTEMPTS.into_iter().enumerate() {
         let is_last = attempt + 1 == ATTEMPTS.len();
@@ -55,7 +60,7 @@ pub(crate) fn evaluate(expression: &Expression, places: Option<u32>) -> Result<N
 /// One attempt with so many digits, which may not be enough.
 #[cfg(test)]
 pub(crate) fn attempt(expression: &Expression, digits: usize) -> Result<Number, Fault> {
-    Machine::new(digits).number(expression)
+    Machine::new(digits, crate::number::WORK).number(expression)
 }
 
 /// Digits that the error has eaten and that the answer should show; none if it could be zero.

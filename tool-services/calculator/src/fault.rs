@@ -17,6 +17,8 @@ pub(crate) enum Trouble {
     Invalid(String),
     /// A limit was passed; names it.
     TooLarge(String),
+    /// It is more work than was allowed.
+    Spent,
     /// More digits are needed to decide. Only between the attempts of one evaluation.
     Undecided,
 }
@@ -64,6 +66,9 @@ impl Fault {
             Trouble::Invalid(message) => Failure::invalid_arguments(format!("{message}{place}"))
                 .violation("/expression", message),
             Trouble::TooLarge(message) => Failure::too_large(format!("{message}{place}")),
+            Trouble::Spent => Failure::too_large(format!(
+                "This is more work than one expression may cause; split it.{place}"
+            )),
             Trouble::Undecided => Failure::too_large(format!(
                 "More digits are needed than this calculator keeps.{place}"
             )),

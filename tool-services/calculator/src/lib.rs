@@ -15,15 +15,21 @@ mod parser;
 mod power;
 mod rounding;
 
-use std::time::Duration;
+use std::{num::NonZero, thread::available_parallelism, time::Duration};
 
 use callboard_tool::{About, Call, Example, Failure, Output, Service, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::{sync::Semaphore, task::spawn_blocking};
+
+use crate::{
+    fault::{Fault, Trouble},
+    number::{AT_ONCE, WORK},
+};
 
 /// The service with its one tool.
 pub fn service() -> Service {
-    Service::new("calculator", env!("CARGO_PKG_VERSION")).tool(Calculator)
+    Service::new("calculator", env!("CARGO_PKG_VERSION")).tool(Calculator::new())
 }
 
 /// Most digits after the point that can be asked for.
@@ -31,7 +37,10 @@ const PLACES: u32 = 1000;
 
 /// The tool.
 #[derive(Debug)]
-struct Calculator;
+struct Calculator {
+    /// Places for costly expressions, one for each core.
+    places: Semaphore,
+}
 
 /// What to work out.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -97,22 +106,48 @@ impl Tool for Calculator {
     }
 
     async fn invoke(&self, args: Arguments, _: &Call) -> Result<Output, Failure> {
-        let answer = calculate(&args.expression, args.precision)?;
+        let answer = self.answer(args).await?;
         let structured = serde_json::to_value(&answer)
             .map_err(|_| Failure::internal("The answer cannot be written as JSON."))?;
         Ok(Output::text(answer.value).structured(structured))
     }
 }
 
-fn calculate(expression: &str, precision: Option<u32>) -> Result<Answer, Failure> {
-    if precision.is_some_and(|places| places > PLACES) {
-        let message = format!("At most {PLACES} digits after the point can be asked for.");
-        return Err(Failure::invalid_arguments(message.clone()).violation("/precision", message));
+impl Calculator {
+    fn new() -> Self {
+        Self { places: Semaphore::new(available_parallelism().map_or(1, NonZero::get)) }
     }
-    let failed = |fault: fault::Fault| fault.into_failure(expression);
-    let tokens = lexer::tokens(expression).map_err(failed)?;
-    let parsed = parser::parse(&tokens, expression.chars().count()).map_err(failed)?;
-    let number = eval::evaluate(&parsed, precision).map_err(failed)?;
+
+    /// What takes little is worked out at once. What turns out to take more begins anew on a thread of
+    /// its own: other calls, health checks and the lease must not wait for it.
+    async fn answer(&self, args: Arguments) -> Result<Answer, Failure> {
+        let Arguments { expression, precision } = args;
+        if precision.is_some_and(|places| places > PLACES) {
+            let message = format!("At most {PLACES} digits after the point can be asked for.");
+            let failure = Failure::invalid_arguments(message.clone());
+            return Err(failure.violation("/precision", message));
+        }
+        match calculate(&expression, precision, AT_ONCE) {
+            Err(Fault { trouble: Trouble::Spent, .. }) => {}
+            done => return done.map_err(|fault| fault.into_failure(&expression)),
+        }
+        let closed = |_| Failure::internal("The calculator was ended.");
+        let _place = self.places.acquire().await.map_err(closed)?;
+        let work = spawn_blocking(move || {
+            calculate(&expression, precision, WORK).map_err(|fault| fault.into_failure(&expression))
+        });
+        work.await.unwrap_or_else(|error| match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(Failure::cancelled("Cancelled before it was worked out.")),
+        })
+    }
+}
+
+/// The value of an expression, within so much work.
+fn calculate(expression: &str, precision: Option<u32>, work: u64) -> Result<Answer, Fault> {
+    let tokens = lexer::tokens(expression)?;
+    let parsed = parser::parse(&tokens, expression.chars().count())?;
+    let number = eval::evaluate(&parsed, precision, work)?;
     Ok(Answer {
         value: format::value(&number, precision),
         exact: format::exact(&number),

@@ -24,6 +24,9 @@ const BITS: usize = 33_220;
 /// Work that one expression may cause, in steps. A step is some 4 ns where nothing is optimized, so
 /// that all of it is about 120 ms there, and well below 50 ms in a release.
 pub(crate) const WORK: u64 = 30_000_000;
+/// Work that is done at once, where the runtime's thread waits for it: a thirtieth of that. What
+/// people ask takes less.
+pub(crate) const AT_ONCE: u64 = 1_000_000;
 
 /// A number.
 #[derive(Clone, Debug)]
@@ -81,22 +84,15 @@ impl Number {
 }
 
 impl Machine {
-    pub(crate) fn new(digits: usize) -> Self {
-        Self {
-            digits,
-            settles: false,
-            has_settled: false,
-            work: WORK,
-            constants: ConstCache::new(),
-        }
+    /// A machine for at most so much work.
+    pub(crate) fn new(digits: usize, work: u64) -> Self {
+        Self { digits, settles: false, has_settled: false, work, constants: ConstCache::new() }
     }
 
     /// Takes some work from the rest.
     pub(crate) fn charge(&mut self, work: usize) -> Result<(), Trouble> {
         let work = u64::try_from(work).unwrap_or(u64::MAX);
-        self.work = self.work.checked_sub(work).ok_or_else(|| {
-            Trouble::too_large("This is more work than one expression may cause; split it.")
-        })?;
+        self.work = self.work.checked_sub(work).ok_or(Trouble::Spent)?;
         Ok(())
     }
 

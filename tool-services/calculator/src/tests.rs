@@ -10,6 +10,11 @@ mod served;
 
 use super::*;
 
+/// The value of an expression, or the failure that a caller gets, with all work that is allowed.
+fn calculate(expression: &str, precision: Option<u32>) -> Result<Answer, Failure> {
+    super::calculate(expression, precision, WORK).map_err(|fault| fault.into_failure(expression))
+}
+
 /// The value of an expression; a failure as its kind and message.
 fn value(expression: &str) -> String {
     match calculate(expression, None) {

@@ -198,8 +198,6 @@ fn precision_is_digits_after_the_point() {
     ] {
         assert_eq!(calculate(expression, Some(places)).unwrap().value, expected, "{expression}");
     }
-    let failure = calculate("1", Some(1001)).unwrap_err();
-    assert_eq!(failure.violations[0].pointer, "/precision");
 }
 
 #[test]
