@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use callboard_telemetry::{metrics, names, span};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 use tracing::{Instrument as _, Span};
 
 pub mod config;
@@ -49,7 +49,7 @@ use self::policy::Effect;
 use self::settle::{Settler, Settling};
 use crate::artifacts::Artifacts;
 use crate::catalog::tool::AnsweredBy;
-use crate::catalog::{Catalog, Tool};
+use crate::catalog::{Catalog, Snapshot, Tool};
 use crate::journal::Epoch;
 use crate::run::event::{
     AttemptEnded, AttemptStarted, AttemptStatus, CallPlanned, CallSettled, CallStatus, Event,
@@ -188,6 +188,7 @@ impl CallPath {
         .instrument(span.clone())
         .await?;
         note(&span, planned, &settled, begun.elapsed());
+        self.catalog().call_ended(&planned.call_id);
         Ok(settled)
     }
 
@@ -276,19 +277,14 @@ impl CallPath {
     /// The tool as the call was planned with it, or as it is now; one that is away is given a moment
     /// to come back.
     async fn tool_of(&self, planned: &CallPlanned, context: &CallContext) -> Option<Arc<Tool>> {
-        let until = Instant::now() + judge::WAIT_FOR_SERVICE.min(context.remaining);
-        let mut changes = self.catalog().changes();
-        loop {
-            let snapshot = Arc::clone(&changes.borrow_and_update());
-            let found = snapshot
+        let end = Instant::now() + context.remaining;
+        let find = |snapshot: &Snapshot| {
+            snapshot
                 .variant(&context.team, &planned.service, &planned.descriptor_digest)
                 .or_else(|| snapshot.tool(&context.team, &planned.tool))
-                .cloned();
-            if found.is_some() {
-                return found;
-            }
-            let Ok(Ok(())) = timeout_at(until, changes.changed()).await else { return None };
-        }
+                .cloned()
+        };
+        self.catalog().wait_for(&planned.call_id, end, find).await
     }
 }
 

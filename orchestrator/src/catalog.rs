@@ -1,7 +1,8 @@
 //! The tools that can be called now, and the instances behind each.
 //!
 //! [`Catalog`] follows discovery and asks each service once what it offers (`follow`); [`Snapshot`]
-//! is the view that a call is resolved in and never changes (`view`). Whether a call may run is left
+//! is the view that a call is resolved in and never changes (`view`); `wait` is where calls wait for
+//! services that are away. Whether a call may run is left
 //! to `call`.
 
 use std::collections::{BTreeMap, HashMap};
@@ -21,12 +22,14 @@ mod view;
 mod follow;
 mod tokens;
 mod select;
+mod wait;
 
 pub use self::config::Config;
 pub use self::instance::Instance;
 pub use self::tool::{Descriptor, Tool};
 
 use self::select::Index;
+use self::wait::Waits;
 use crate::call::builtin::{self, Builtin};
 use crate::run::event::AttemptStarted;
 
@@ -34,6 +37,7 @@ use crate::run::event::AttemptStarted;
 pub struct Catalog {
     snapshots: watch::Receiver<Arc<Snapshot>>,
     discovery: Arc<dyn Discovery>,
+    waits: Waits,
 }
 
 impl std::fmt::Debug for Catalog {
@@ -55,7 +59,7 @@ impl Catalog {
         let (sender, snapshots) = watch::channel(Arc::new(first));
         let follower = follow::Follower::new(config, credentials, sender);
         tasks.spawn(follower.run(discovery.live(), shutdown));
-        Arc::new(Self { snapshots, discovery })
+        Arc::new(Self { snapshots, discovery, waits: Waits::default() })
     }
 
     /// The view as it is now.

@@ -6,11 +6,11 @@
 //! `tool-services/kit/src/server.rs`; how an ending is worded is next: `settle`.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use callboard_proto::tool::InvokeMode;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep_until};
 
 use super::deadline::Deadline;
 use super::failure::{Failure, Kind};
@@ -18,14 +18,14 @@ use super::outcome::{Ending, Output};
 use super::record::{Abandoned, Progress, Recorder};
 use super::retry::{self, AttemptError, Budgets, Decision, decide};
 use super::{CallContext, Runnable};
-use crate::catalog::{Catalog, Instance};
+use crate::catalog::{Catalog, Instance, Snapshot};
 use crate::crash::crash_point;
 use crate::run::event::{AttemptEnded, AttemptStarted, AttemptStatus, Class, Event};
 
 mod attach;
 pub(super) mod chooser;
 pub(super) mod classify;
-mod place;
+pub(super) mod place;
 mod send;
 mod tally;
 mod trace;
@@ -35,9 +35,6 @@ use self::chooser::Chooser;
 use self::classify::{Classified, Pushback};
 use self::send::Sending;
 use self::tally::{Open, Tally};
-
-/// How long a call waits for an instance, where none can take it.
-const WAIT_FOR_INSTANCE: Duration = Duration::from_secs(2);
 
 /// What attempts share, over all calls.
 pub(super) struct Attempts {
@@ -247,23 +244,17 @@ impl Attempts {
         only: Option<&Open>,
         avoid: Option<&str>,
     ) -> Option<Arc<Instance>> {
-        let until = (Instant::now() + WAIT_FOR_INSTANCE).min(job.deadline.at());
-        let mut changes = self.catalog.changes();
-        loop {
-            let snapshot = Arc::clone(&changes.borrow_and_update());
+        let find = |snapshot: &Snapshot| {
             let found = match only {
-                Some(open) => place::of(&snapshot, job, &open.started),
-                None => place::tool(&snapshot, job)
+                Some(open) => place::of(snapshot, job, &open.started),
+                None => place::tool(snapshot, job)
                     .and_then(|tool| self.chooser.pick(tool, job.context, avoid)),
             };
-            if found.is_some() || (only.is_none() && place::is_another(&snapshot, job)) {
-                return found;
-            }
-            match timeout_at(until, changes.changed()).await {
-                Ok(Ok(())) => {}
-                Ok(Err(_)) | Err(_) => return None,
-            }
-        }
+            let is_over = found.is_some() || (only.is_none() && place::is_another(snapshot, job));
+            is_over.then_some(found)
+        };
+        let call = &job.call.planned.call_id;
+        self.catalog.wait_for(call, job.deadline.at(), find).await.flatten()
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callboard_telemetry::metrics;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use super::approval;
 use super::arguments::{self, Misfit};
@@ -21,9 +21,6 @@ use crate::catalog::Tool;
 use crate::digest::sha256;
 use crate::run::event::{CallPlanned, CallSettled, Event, Verdict, WantedCall};
 
-/// How long a call waits for its service, where that is away.
-pub(super) const WAIT_FOR_SERVICE: Duration = Duration::from_secs(2);
-
 /// What metrics call a tool that nobody offers.
 const UNKNOWN_TOOL: &str = "_OTHER";
 
@@ -33,19 +30,19 @@ impl CallPath {
     /// A service that is away is given a moment to come back. Dropping the future leaves nothing
     /// behind.
     pub async fn judge(&self, wanted: &WantedCall, context: &CallContext) -> Vec<Event> {
-        let until = Instant::now() + WAIT_FOR_SERVICE.min(context.remaining);
+        let end = Instant::now() + context.remaining;
         let mut changes = self.catalog().changes();
         loop {
             changes.borrow_and_update();
             let mut events = Vec::new();
             let failure = self.judge_now(wanted, context, &mut events).await.err();
-            if Instant::now() < until
-                && failure.as_ref().is_some_and(|failure| failure.kind == Kind::Unavailable)
-                && let Ok(Ok(())) = timeout_at(until, changes.changed()).await
+            if failure.as_ref().is_some_and(|failure| failure.kind == Kind::Unavailable)
+                && self.catalog().changed(&mut changes, &wanted.call_id, end).await
             {
                 continue;
             }
             if let Some(failure) = failure {
+                self.catalog().call_ended(&wanted.call_id);
                 let settled = settle::refused(&wanted.call_id, &failure);
                 events.push(Event::CallSettled(settled));
             }
