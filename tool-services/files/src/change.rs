@@ -113,9 +113,11 @@ pub(crate) async fn roll_back(undo: &Undo, call: &Call) -> Rollback {
         return Rollback::NotReversible("What was there before is not known.".to_owned());
     };
     let (dry_run, mode) = (undo.dry_run, undo.mode);
+    let assumed: Vec<Change> = undo.assumed.iter().filter_map(|it| it.facts().ok()).collect();
     let done = within(call, move |walls| {
         let change = intent.facts::<Change>()?;
-        back::Back { walls, change: &change, kept: intent.kept(), mode, dry_run }.go()
+        let (kept, assumed) = (intent.kept(), &assumed[..]);
+        back::Back { walls, change: &change, kept, mode, dry_run, assumed }.go()
     });
     // Nothing was done: the service cannot do it now, whatever is in the way.
     done.await.unwrap_or_else(|failure| Rollback::NotReversible(failure.message))

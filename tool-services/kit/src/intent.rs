@@ -99,9 +99,13 @@ pub(crate) const FACTS: usize = 64 * 1024;
 ///
 ///     async fn rollback(&self, undo: &Undo, _: &Call) -> Rollback {
 ///         let change = undo.intent.as_ref().map(Intent::facts::<Change>);
-///         let (Some(Ok(change)), Ok(now)) = (change, self.now()) else {
+///         let (Some(Ok(change)), Ok(mut now)) = (change, self.now()) else {
 ///             return Rollback::NotReversible("What was there before is not known.".to_owned());
 ///         };
+///         // What a dry run takes for taken back by then.
+///         for later in undo.assumed.iter().filter_map(|later| later.facts::<Change>().ok()) {
+///             now = if now == later.after { later.before } else { now };
+///         }
 ///         let is_changed = now != change.after && now != change.before;
 ///         if is_changed && undo.mode != UndoMode::Force {
 ///             return Rollback::Conflict(format!("It was changed since, and is {now:?} now."));

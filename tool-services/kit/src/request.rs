@@ -16,6 +16,8 @@ use crate::{
 
 /// Longest id, name or token.
 const ID: usize = 256;
+/// Calls that a dry run may take for taken back.
+const ASSUMED: usize = 1_000;
 
 /// A tool call, checked and split by who needs what.
 #[derive(Debug)]
@@ -73,6 +75,16 @@ pub(crate) fn owner(
         return Err(Status::invalid_argument("the deployment's id is too long"));
     }
     Ok(convert::owner(deployment, partition, epoch))
+}
+
+/// Reads the calls that a dry run of the call `of` takes for taken back.
+pub(crate) fn assumed(call_ids: &[String], of: &Key) -> Result<Vec<Key>, Status> {
+    if call_ids.len() > ASSUMED {
+        return Err(Status::invalid_argument(format!(
+            "at most {ASSUMED} calls can be assumed to be undone"
+        )));
+    }
+    call_ids.iter().map(|call_id| key(&of.team, &of.session, call_id)).collect()
 }
 
 /// Reads what names a call.

@@ -153,6 +153,7 @@ impl ToolService for Server {
         }
         request::token(&message.undo_token, "undo_token")?;
         request::token(&message.rollback_id, "rollback_id")?;
+        let assumed = request::assumed(&message.assumed_undone, &asked.key)?;
         let wanted = WantedBack {
             owner: asked.owner,
             incarnation: asked.incarnation,
@@ -163,6 +164,7 @@ impl ToolService for Server {
             token: message.undo_token,
             id: message.rollback_id,
             dry_run: message.dry_run,
+            assumed,
         };
         match self.calls.undo(wanted).await {
             Ok(rollback) => Ok(Response::new(convert::rollback(rollback))),

@@ -232,6 +232,11 @@ impl Store {
         self.writer.run(move |tx| undo::begin(tx, &wish, &incarnation, &lives)).await
     }
 
+    /// The facts of intents that were not taken back, in the order of their calls.
+    pub(crate) async fn facts(&self, keys: Vec<Key>) -> Result<Vec<Intent>, Fault> {
+        self.writer.run(move |tx| undo::facts(tx, &keys)).await
+    }
+
     /// Records what a rollback said that was done (`Some`), or that nothing was.
     pub(crate) async fn end_undo(&self, wish: Wish, done: Option<String>) -> Result<(), Fault> {
         self.writer.run(move |tx| undo::end(tx, &wish, done.as_deref())).await

@@ -143,6 +143,10 @@ pub struct Undo {
     pub mode: UndoMode,
     /// What the call kept; always there for a tool that keeps its intents and gives no token.
     pub intent: Option<Intent>,
+    /// For a dry run: the facts that later calls of the service kept, which will have been taken
+    /// back by then, in this order. What is there now is to be seen as if they had been. Facts of
+    /// other tools may be among them.
+    pub assumed: Vec<Intent>,
 }
 
 /// What a rollback does where something changed since the call. A tool that has no such way says

@@ -25,6 +25,8 @@ pub(super) struct Back<'a> {
     pub(super) kept: Option<&'a Bytes>,
     pub(super) mode: UndoMode,
     pub(super) dry_run: bool,
+    /// Later changes that a dry run takes for taken back, the latest first.
+    pub(super) assumed: &'a [Change],
 }
 
 type Found = Option<(Meta, Vec<u8>)>;
@@ -34,7 +36,8 @@ impl Back<'_> {
     pub(super) fn go(&self) -> Result<Rollback, Failure> {
         let path = self.walls.target(&self.change.path)?;
         let now = read_old(self.walls, &self.change.path, &path)?;
-        let state = now.as_ref().map(|(meta, bytes)| State::of(bytes, meta.permissions));
+        let found = now.as_ref().map(|(meta, bytes)| State::of(bytes, meta.permissions));
+        let state = self.once_undone(&path, found.clone());
         if state == self.change.before {
             return Ok(Rollback::Undone(match &self.change.before {
                 Some(_) => format!("`{path}` has its old content already."),
@@ -48,10 +51,24 @@ impl Back<'_> {
         }
         let is_as_left = state.as_ref() == Some(&self.change.after);
         match self.mode {
+            UndoMode::Strict if !is_as_left && state != found => Ok(Rollback::Conflict(format!(
+                "`{path}` was changed between this call and a later one that is to be taken \
+                     back too; nothing was changed."
+            ))),
             UndoMode::Strict if !is_as_left => Ok(Rollback::Conflict(self.differs(&path, &now))),
             UndoMode::Beside if !is_as_left => self.beside(&path),
             UndoMode::Strict | UndoMode::Beside | UndoMode::Force => self.in_place(&path, now),
         }
+    }
+
+    /// What will be there by then: what is there now, without the later changes that will have been
+    /// taken back, as far as they can be.
+    fn once_undone(&self, path: &RelativePath, found: Option<State>) -> Option<State> {
+        let is_same =
+            |other: &&Change| self.walls.target(&other.path).is_ok_and(|other| other == *path);
+        self.assumed.iter().filter(is_same).fold(found, |state, later| {
+            if state.as_ref() == Some(&later.after) { later.before.clone() } else { state }
+        })
     }
 
     /// Puts back what was there, or removes what was not.

@@ -47,6 +47,15 @@ impl Place {
         }
     }
 
+    /// A dry run that takes later calls for taken back.
+    async fn look(&self, call: &ToolCall, later: &[&ToolCall]) -> Ended {
+        let call = Some(ToolCall { arguments: Vec::new().into(), ..call.clone() });
+        let assumed_undone = later.iter().map(|later| later.call_id.clone()).collect();
+        let request =
+            RollbackRequest { call, dry_run: true, assumed_undone, ..RollbackRequest::default() };
+        self.served.roll_back(request).await.unwrap()
+    }
+
     fn exists(&self, path: &str) -> bool {
         self.ws.join(path).exists()
     }
@@ -188,4 +197,41 @@ async fn a_write_that_changed_nothing_leaves_nothing_to_take_back() {
     assert_eq!(output.undo_token, "");
     let ended = place.back(&call, RollbackMode::Strict, false).await;
     assert_eq!(ended, Ended::NotReversible("There is nothing to take back.".to_owned()));
+}
+
+#[tokio::test]
+async fn a_dry_run_sees_the_file_as_it_will_be_once_later_writes_are_taken_back() {
+    let place = Place::kept(&[]).await;
+    let (first, _) = place.write("a.md", "one\n").await;
+    let (second, _) = place.write("./a.md", "two\n").await;
+    let (other, _) = place.write("b.md", "one\n").await;
+    let (third, _) = place.write("a.md", "three\n").await;
+    let conflict = place.look(&first, &[]).await;
+    assert!(matches!(conflict, Ended::Conflict(_)), "{conflict:?}");
+    let removed = Ended::Undone("`a.md`, a new file, would be removed.".to_owned());
+    assert_eq!(place.look(&first, &[&third, &other, &second]).await, removed);
+    let restored = "The old content of `a.md` (4 bytes) would be restored.".to_owned();
+    assert_eq!(place.look(&second, &[&third]).await, Ended::Undone(restored));
+    // One of them left out, or the wrong way round: that is not how it will be.
+    for later in [&[&third, &other][..], &[&second, &third]] {
+        let conflict = place.look(&first, later).await;
+        assert!(matches!(conflict, Ended::Conflict(_)), "{conflict:?}");
+    }
+    assert_eq!(place.content("a.md"), b"three\n");
+    for call in [&third, &second, &first] {
+        let undone = place.back(call, RollbackMode::Strict, false).await;
+        assert!(matches!(undone, Ended::Undone(_)), "{undone:?}");
+    }
+    assert!(!place.exists("a.md") && place.exists("b.md"));
+}
+
+#[tokio::test]
+async fn a_change_between_two_writes_stands_against_the_first() {
+    let place = Place::kept(&[("a.md", "old\n")]).await;
+    let (first, _) = place.write("a.md", "one\n").await;
+    place.file("a.md", "by hand\n");
+    let (second, _) = place.write("a.md", "two\n").await;
+    let text = "`a.md` was changed between this call and a later one that is to be taken back too; \
+                nothing was changed.";
+    assert_eq!(place.look(&first, &[&second]).await, Ended::Conflict(text.to_owned()));
 }

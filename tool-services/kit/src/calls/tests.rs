@@ -70,6 +70,7 @@ impl Rig {
             id: String::new(),
             dry_run: false,
             mode: UndoMode::Strict,
+            assumed: Vec::new(),
         };
         let calls = self.calls.clone();
         async move { calls.undo(wanted).await }

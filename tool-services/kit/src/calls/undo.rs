@@ -32,6 +32,8 @@ pub(crate) struct Wanted {
     pub(crate) id: String,
     pub(crate) dry_run: bool,
     pub(crate) mode: UndoMode,
+    /// Calls that a dry run takes for taken back.
+    pub(crate) assumed: Vec<Key>,
 }
 
 /// Why there is no answer to a rollback.
@@ -96,8 +98,8 @@ impl Calls {
 
 impl Turn {
     async fn work(&self, wanted: Wanted) -> Result<Rollback, Undoing> {
-        let Wanted { tool, call, token, id, dry_run, mode, .. } = wanted;
-        let mut undo = Undo { token, dry_run, mode, intent: None };
+        let Wanted { tool, call, token, id, dry_run, mode, assumed, .. } = wanted;
+        let mut undo = Undo { token, dry_run, mode, intent: None, assumed: Vec::new() };
         let wish = Wish {
             key: Arc::new(self.key.clone()),
             id,
@@ -128,6 +130,9 @@ impl Turn {
             }
             // The tool keeps its own.
             Began::Nothing => {}
+        }
+        if let Some(store) = store.filter(|_| dry_run && !assumed.is_empty()) {
+            undo.assumed = store.facts(assumed).await.map_err(refused)?;
         }
         let is_kept = undo.intent.is_some();
         let ended = ask(tool.as_ref(), &undo, &call).await;

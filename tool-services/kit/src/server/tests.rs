@@ -479,3 +479,21 @@ async fn a_lost_caller_does_not_leave_half_a_rollback() {
     rig.served.stop().await.unwrap();
     assert_eq!(*rig.record.undone.lock().unwrap(), ["wait"]);
 }
+
+#[tokio::test]
+async fn a_dry_run_takes_no_more_calls_for_taken_back_than_the_wire_says() {
+    let rig = rig().await;
+    let call = rig.served.call("change", &json!({}));
+    let look = async |assumed: usize| {
+        let request = wire::RollbackRequest {
+            call: Some(call.clone()),
+            undo_token: "t".to_owned(),
+            dry_run: true,
+            assumed_undone: vec!["a".to_owned(); assumed],
+            ..Default::default()
+        };
+        rig.served.roll_back(request).await
+    };
+    assert!(look(1_000).await.is_ok());
+    assert_eq!(look(1_001).await.unwrap_err().code(), Code::InvalidArgument);
+}

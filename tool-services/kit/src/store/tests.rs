@@ -163,6 +163,23 @@ async fn a_wish_is_granted_once() {
 }
 
 #[tokio::test]
+async fn facts_come_in_the_order_asked_for_without_those_of_calls_taken_back() {
+    let folder = TempDir::new().unwrap();
+    let store = open(&folder, "first");
+    for call_id in ["a", "b", "c"] {
+        assert_eq!(store.claim(start(call_id)).await, Ok(Found::Nothing));
+        let noted = Intent { facts: format!("\"{call_id}\""), ..intent(b"old") };
+        assert_eq!(store.intend(&key(call_id), &"write".into(), noted).await, Ok(Kept::Done));
+        store.settle(&key(call_id), outcome("done")).await.unwrap();
+    }
+    assert!(matches!(store.begin_undo(wish("b", "w")).await, Ok(Began::Ready(_))));
+    store.end_undo(wish("b", "w"), Some("restored".to_owned())).await.unwrap();
+    let asked = ["c", "unknown", "b", "a"].map(|call_id| Key::clone(&key(call_id))).to_vec();
+    let facts = |name: &str| Intent { facts: format!("\"{name}\""), content: None };
+    assert_eq!(store.facts(asked).await, Ok(vec![facts("c"), facts("a")]));
+}
+
+#[tokio::test]
 async fn a_call_that_was_cut_off_and_taken_back_is_over() {
     let folder = TempDir::new().unwrap();
     let store = open(&folder, "first");

@@ -69,6 +69,22 @@ pub(super) fn intent(tx: &Transaction<'_>, key: &Key) -> rusqlite::Result<Option
     .optional()
 }
 
+/// The facts of the intents of calls, those left out that kept none or were taken back.
+pub(super) fn facts(tx: &Transaction<'_>, keys: &[Key]) -> rusqlite::Result<Vec<Intent>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT facts FROM undo
+          WHERE team = ?1 AND session = ?2 AND call_id = ?3 AND state != 2",
+    )?;
+    let mut found = Vec::with_capacity(keys.len());
+    for key in keys {
+        let facts = statement
+            .query_row(params![key.team, key.session, key.call_id], |row| row.get(0))
+            .optional()?;
+        found.extend(facts.map(|facts| Intent { facts, content: None }));
+    }
+    Ok(found)
+}
+
 /// Keeps an intent, if the call is still claimed by this process.
 pub(super) fn intend(
     tx: &Transaction<'_>,
