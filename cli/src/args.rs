@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args as ClapArgs, CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint};
 
-pub(crate) use self::sessions::{Choose, Replay, Sessions};
+pub(crate) use self::sessions::{Choose, Replay, Rollback, Sessions};
 use crate::config::nearest;
 use crate::config::settings::Profile;
 use crate::stack::order::RoleName;

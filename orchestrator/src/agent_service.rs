@@ -1,6 +1,7 @@
 //! `AgentService` over gRPC: decode, call the session's handle, encode. Next: `session`.
 
 mod choose;
+mod rollback;
 mod start;
 
 use std::{pin::Pin, sync::Arc};
@@ -31,8 +32,8 @@ type Streamed<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 pub struct Agents {
     sessions: Arc<Sessions>,
     artifacts: Arc<dyn Artifacts>,
-}
     folded: Arc<Folded>,
+}
 
 impl std::fmt::Debug for Agents {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -83,8 +84,8 @@ impl AgentService for Agents {
         };
         let (row, session) = found.await.map_err(|error: SessionError| self.status(&error, &id))?;
         let (runs, next_page_token) = convert::page(&session, &request.run, place);
-        let session = Some(convert::session(&row));
         self.folded.told(&id, session, !next_page_token.is_empty());
+        let session = Some(convert::session(&row));
         Ok(Response::new(agent::GetSessionResponse { session, runs, next_page_token }))
     }
 
@@ -111,8 +112,8 @@ impl AgentService for Agents {
         let request = request.into_inner();
         let (team, id) = (team(request.principal), SessionId::from(request.session));
         self.sessions.delete(&team, &id).await.map_err(|error| self.status(&error, &id))?;
-        if let Err(error) = self.artifacts.delete(&team, &id).await {
         self.folded.forget(&id);
+        if let Err(error) = self.artifacts.delete(&team, &id).await {
             tracing::warn!(session = %id, %error, "artifacts of a removed session stay");
         }
         Ok(Response::new(agent::DeleteSessionResponse {}))
@@ -200,9 +201,9 @@ impl AgentService for Agents {
 
     async fn rollback(
         &self,
-        _: Request<agent::RollbackRequest>,
+        request: Request<agent::RollbackRequest>,
     ) -> Answer<agent::RollbackResponse> {
-        Err(convert::not_implemented("this version takes nothing back"))
+        self.roll_back(request.into_inner()).await.map(Response::new)
     }
 
     async fn invoke_tool(

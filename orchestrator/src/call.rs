@@ -34,6 +34,7 @@ pub mod settle;
 pub mod builtin;
 mod judge;
 mod stop;
+pub mod undo;
 
 pub use self::config::Config;
 pub use self::policy::Policy;

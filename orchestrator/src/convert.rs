@@ -1,18 +1,21 @@
 //! Our types to wire messages and back; `convert/status.rs` has the errors, `convert/page.rs` cuts
-//! what is too large for one message, `convert/body.rs` says when two requests are the same.
+//! what is too large for one message, `convert/rollback.rs` tells of calls that were taken back,
+//! `convert/body.rs` says when two requests are the same.
 
 mod body;
 mod page;
+mod rollback;
 mod status;
 
 use callboard_discovery::State;
 use callboard_proto::agent;
 
 pub(crate) use self::body::{
-    choice_digest, decision_digest, direct_digest, open_digest, start_digest,
+    choice_digest, decision_digest, direct_digest, open_digest, rollback_digest, start_digest,
 };
 pub(crate) use self::page::{Place, page};
-pub(crate) use self::status::{invalid, not_implemented, of_journal, of_session};
+pub(crate) use self::rollback::{looked, taken_back};
+pub(crate) use self::status::{invalid, of_journal, of_session};
 use crate::{
     catalog::Tool,
     journal::{SessionRow, SessionState},
@@ -191,6 +194,7 @@ fn call_summary(call: &Call, step: u32) -> agent::CallSummary {
         failure: settled.and_then(failure),
         step,
         choice: call.chosen.as_ref().map_or("", |chosen| chosen.choice.as_str()).to_owned(),
+        undone: call.undone.clone().unwrap_or_default(),
     }
 }
 

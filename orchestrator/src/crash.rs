@@ -24,6 +24,10 @@ pub const POINTS: &[&str] = &[
     "call.after_settled",
 ];
 
+/// The points of a rollback, each crossed once for every call that is taken back.
+pub const OF_ROLLBACK: &[&str] =
+    &["rollback.before_asked", "rollback.before_send", "rollback.after_answer"];
+
 /// Crosses a point: nothing happens unless it is armed, and nothing is left of it in a release.
 macro_rules! crash_point {
     ($name:literal) => {
@@ -48,7 +52,7 @@ mod armed {
 
     use rustix::process::{Signal, getpid, kill_process};
 
-    use super::POINTS;
+    use super::{OF_ROLLBACK, POINTS};
 
     /// The point that is armed.
     static ARMED: OnceLock<Armed> = OnceLock::new();
@@ -75,7 +79,7 @@ mod armed {
 
     fn parse(text: &str) -> Option<Armed> {
         let mut parts = text.split(':');
-        let name = parts.next().filter(|name| POINTS.contains(name))?.to_owned();
+        let name = parts.next().filter(|name| is_point(name))?.to_owned();
         let nth: u32 = parts.next().map_or(Some(1), |nth| nth.parse().ok())?;
         let signal = match parts.next() {
             None => Signal::KILL,
@@ -85,9 +89,13 @@ mod armed {
         Some(Armed { name, left: AtomicU32::new(nth.max(1)), signal })
     }
 
+    fn is_point(name: &str) -> bool {
+        POINTS.contains(&name) || OF_ROLLBACK.contains(&name)
+    }
+
     /// See [`crash_point`](super::crash_point).
     pub(crate) fn reach(name: &str) {
-        debug_assert!(POINTS.contains(&name), "{name} is listed");
+        debug_assert!(is_point(name), "{name} is listed");
         let Some(armed) = ARMED.get().filter(|armed| armed.name == name) else { return };
         let before = armed
             .left

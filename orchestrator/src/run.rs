@@ -8,6 +8,7 @@ pub mod ids;
 pub mod event;
 pub mod call;
 pub mod choice;
+pub mod rollback;
 pub mod state;
 pub mod effect;
 pub mod next;

@@ -16,9 +16,11 @@ mod log;
 mod message;
 mod offer;
 mod outcome;
+mod plan;
 mod registry;
 mod repeat;
 mod report;
+mod rollback;
 mod running;
 mod watchers;
 
@@ -27,8 +29,9 @@ pub use self::{
     error::{Refusal, SessionError},
     handle::SessionHandle,
     log::load_up_to,
-    message::{Attached, Decision, Start, Started, Watch, Wish},
+    message::{Attached, Decision, Start, Started, Takeback, Watch, Wish},
     offer::Offers,
+    plan::{Looked, TakenBack},
     registry::{Ownership, Sessions, Shared},
     watchers::{Glimpse, Noted, Notice},
 };

@@ -108,7 +108,9 @@ pub mod reason {
     pub const NOT_UNKNOWN: &str = "NOT_UNKNOWN";
     /// The preview that was decided on is not the recorded one.
     pub const PREVIEW_CHANGED: &str = "PREVIEW_CHANGED";
-    /// The session works, so it cannot be removed.
+    /// There is no such call or step to take back, or nothing came of it.
+    pub const NOTHING_TO_TAKE_BACK: &str = "NOTHING_TO_TAKE_BACK";
+    /// The session works, so it can neither be removed nor have calls taken back.
     pub const SESSION_BUSY: &str = "SESSION_BUSY";
     /// The disk of the journal is full; nothing was done.
     pub const STORAGE_FULL: &str = "STORAGE_FULL";

@@ -25,6 +25,8 @@ pub(crate) enum Sessions {
     Cancel(OfSession),
     /// Say what holds of a call whose outcome is unknown
     Decide(Choose),
+    /// Take back what calls of a session changed, the latest first
+    Rollback(Rollback),
     /// Fold a recorded session through this program and settings, and name the first difference
     Replay(Replay),
     /// Write a session whole to standard output, one JSON document a line
@@ -76,6 +78,31 @@ impl Choice {
             Self::NotDone => "not_done",
         }
     }
+}
+
+/// `callboard sessions rollback`.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Every call is looked at first: if one of them cannot be taken back, none is. \
+                        Steps are counted from 1 over the whole session: each model reply is one, \
+                        and each direct call."
+)]
+pub(crate) struct Rollback {
+    /// The session
+    pub(crate) session: String,
+    /// Take back this call
+    #[arg(long, value_name = "ID", required_unless_present = "to_step")]
+    #[arg(conflicts_with = "to_step")]
+    pub(crate) call: Option<String>,
+    /// Take back all calls after this step; 0 for all
+    #[arg(long, value_name = "N")]
+    pub(crate) to_step: Option<u32>,
+    /// Only show what would be done
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// How to print what was done
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 /// `callboard sessions replay`.

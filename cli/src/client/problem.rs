@@ -86,6 +86,9 @@ fn sentence(status: StatusCode, body: &Value) -> String {
         let part = |name: &str| violation.get(name).and_then(Value::as_str).unwrap_or_default();
         let _ = write!(text, "\n  {}: {}", part("pointer"), part("message"));
     }
+    for step in body.get("steps").and_then(Value::as_array).into_iter().flatten() {
+        let _ = write!(text, "\n  {}", super::shapes::taken_back(step));
+    }
     crate::print::visible(&text)
 }
 
@@ -104,6 +107,19 @@ mod tests {
         assert_eq!(error.to_string(), "No tool `x`. Nearest: `y`.");
         let away = json!({"status": 503, "title": "no orchestrator"});
         assert_eq!(crate::exit::of(&of_event(&away)), Exit::Failed);
+    }
+
+    #[test]
+    fn the_steps_of_a_rollback_are_said() {
+        let body = json!({"status": 409, "detail": "1 of 2 calls was taken back.", "steps": [
+            {"call_id": "b", "status": "undone", "message": "`b` is gone."},
+            {"call_id": "a", "status": "not_reversible", "message": "no way back"}]});
+        let error = of_event(&body);
+        assert_eq!(crate::exit::of(&error), Exit::Failed);
+        assert_eq!(
+            error.to_string(),
+            "1 of 2 calls was taken back.\n  b  undone: `b` is gone.\n  a  not reversible: no way back"
+        );
     }
 
     #[test]

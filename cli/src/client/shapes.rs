@@ -72,6 +72,10 @@ pub(crate) struct Call {
     pub(crate) attempts: u64,
     /// How long it took, in milliseconds.
     pub(crate) duration_ms: u64,
+    /// Number of the model reply that asked for it, from 1; 0 for a direct call.
+    pub(crate) step: u64,
+    /// What was restored, where it was taken back.
+    pub(crate) undone: String,
 }
 
 /// What went wrong with a call.
@@ -152,4 +156,10 @@ pub(crate) fn exit(status: &str) -> Exit {
 pub(crate) fn read<T: serde::de::DeserializeOwned>(document: &Value) -> anyhow::Result<T> {
     T::deserialize(document)
         .map_err(|error| anyhow::anyhow!("the gateway's answer has another shape: {error}"))
+}
+
+/// One call of a rollback, as a person reads what came of it, or would.
+pub(crate) fn taken_back(step: &Value) -> String {
+    let text = |key: &str| step[key].as_str().unwrap_or_default();
+    format!("{}  {}: {}", text("call_id"), text("status").replace('_', " "), text("message"))
 }

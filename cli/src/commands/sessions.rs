@@ -1,6 +1,8 @@
-//! `callboard sessions`: list, show, cancel, decide, export, delete. Next: `sessions/replay.rs`.
+//! `callboard sessions`: list, show, cancel, decide, export, delete. Next: `sessions/rollback.rs`,
+//! then `sessions/replay.rs`.
 
 mod replay;
+mod rollback;
 
 use std::fmt::Write as _;
 
@@ -24,6 +26,7 @@ pub(crate) async fn run(here: &Here, command: Sessions) -> anyhow::Result<Exit> 
         Sessions::Show(of) => show(here, &of).await,
         Sessions::Cancel(of) => cancel(here, &of).await,
         Sessions::Decide(choose) => decide(here, &choose).await,
+        Sessions::Rollback(rollback) => rollback::run(here, &rollback).await,
         Sessions::Replay(replay) => replay::run(here, &replay).await,
         Sessions::Export { session } => export(here, &session).await,
         Sessions::Delete { session } => delete(here, &session).await,
@@ -74,24 +77,36 @@ async fn show(here: &Here, of: &OfSession) -> anyhow::Result<Exit> {
         text("state"),
         words::brief(text("title"), 80)
     );
+    let mut steps = 0;
     for run in document["runs"].as_array().into_iter().flatten() {
-        page.push_str(&page_of(&shapes::read(run)?));
+        let run = shapes::read(run)?;
+        page.push_str(&page_of(&run, steps));
+        steps += steps_of(&run);
     }
     print::out(&print::visible(&page))?;
     Ok(Exit::Done)
 }
 
-/// A run: what was wanted, each call with its verdict, attempts and instance, the answer.
-fn page_of(run: &Run) -> String {
+/// Steps of a run, as a rollback counts them: model replies, and one for a direct call.
+fn steps_of(run: &Run) -> u64 {
+    let is_direct = run.tool_calls.iter().any(|call| call.step == 0);
+    run.steps.max(u64::from(is_direct))
+}
+
+/// A run after so many steps of its session: what was wanted, each call with its step, id, verdict,
+/// attempts and instance, the answer.
+fn page_of(run: &Run, steps: u64) -> String {
     let mut page = format!("\n> {}\n", run.input.trim_end().replace('\n', "\n> "));
     for call in &run.tool_calls {
         let failure = call.failure.as_ref().map(|failure| failure.message.as_str());
         let said = failure.filter(|text| !text.is_empty()).unwrap_or(&call.content);
         let _ = write!(
             page,
-            "  {} {}\n    {} · {} · {} · {} · {}\n    {}\n",
+            "  {} {}\n    step {} · call {}\n    {} · {} · {} · {} · {}\n    {}\n",
             call.tool,
             words::brief(&call.arguments.to_string(), 100),
+            steps + call.step.max(1),
+            call.call_id,
             call.status,
             call.verdict,
             words::count(call.attempts, "attempt"),
@@ -99,6 +114,9 @@ fn page_of(run: &Run) -> String {
             words::duration(call.duration_ms),
             words::brief(said, 100)
         );
+        if !call.undone.is_empty() {
+            let _ = writeln!(page, "    taken back: {}", words::brief(&call.undone, 100));
+        }
     }
     let tokens = run.usage.input_tokens + run.usage.output_tokens;
     let _ = write!(

@@ -65,6 +65,9 @@ struct CallJson<'a> {
     /// What a person said of an outcome that is unknown.
     #[serde(skip_serializing_if = "str::is_empty")]
     choice: &'a str,
+    /// What was restored, once a person had the call taken back.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    undone: &'a str,
 }
 
 impl<'a> From<&'a CallSummary> for CallJson<'a> {
@@ -83,6 +86,7 @@ impl<'a> From<&'a CallSummary> for CallJson<'a> {
             failure: call.failure.as_ref().map(FailureJson::from),
             step: call.step,
             choice: &call.choice,
+            undone: &call.undone,
         }
     }
 }

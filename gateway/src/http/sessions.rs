@@ -21,7 +21,7 @@ use super::{
 use crate::{
     convert::{RollbackJson, RunJson, SessionJson},
     orchestrators::{Ask, Client, request},
-    problem::Problem,
+    problem::{Kind, Problem},
 };
 
 /// Sessions that one list shows at most.
@@ -203,5 +203,16 @@ pub(super) async fn rollback(
     let send = async |mut client: Client| client.rollback(request(rollback.clone())).await;
     let done = app.orchestrators.ask(Ask::about(&session), send).await?;
     let steps: Vec<RollbackJson> = done.steps.iter().map(RollbackJson::from).collect();
-    Ok(JsonAnswer(json!({ "steps": steps })))
+    let is_clear = done.steps.iter().all(|step| ["undone", "would_undo"].contains(&&*step.status));
+    if body.dry_run || is_clear {
+        return Ok(JsonAnswer(json!({ "steps": steps })));
+    }
+    let (undone, all) =
+        (done.steps.iter().filter(|step| step.status == "undone").count(), done.steps.len());
+    let detail = if undone == 0 {
+        "Nothing was taken back: `steps` says for each call what is in the way.".to_owned()
+    } else {
+        format!("{undone} of {all} calls were taken back: `steps` says where it stopped, and why.")
+    };
+    Err(Problem::new(Kind::Conflict, detail).with("steps", json!(steps)))
 }

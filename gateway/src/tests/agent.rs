@@ -301,6 +301,7 @@ pub(super) fn call() -> wire::CallSummary {
         failure: None,
         step: 1,
         choice: String::new(),
+        undone: String::new(),
     }
 }
 
@@ -462,7 +463,11 @@ impl AgentService for Script {
             Some(wire::rollback_request::What::ToStep(step)) => format!("after step {step}"),
             None => String::new(),
         };
-        let status = if asked.dry_run { "would_undo" } else { "undone" };
+        let status = match call_id.as_str() {
+            "c-changed" => "conflict",
+            _ if asked.dry_run => "would_undo",
+            _ => "undone",
+        };
         let message = "notes.md is as it was".to_owned();
         let step = wire::RollbackStep { call_id, status: status.to_owned(), message };
         Ok(Response::new(wire::RollbackResponse { steps: vec![step] }))

@@ -212,6 +212,13 @@ async fn cancel_and_rollback_are_passed_on() {
             json!({ "call_id": call_id, "status": status, "message": "notes.md is as it was" });
         assert_eq!(done.json(), json!({ "steps": [step] }));
     }
+    // What is in the way is told step by step; a look at it is no error.
+    for (dry_run, status) in [(false, 409), (true, 200)] {
+        let body = json!({ "call_id": "c-changed", "dry_run": dry_run });
+        let refused = stage.post(&format!("{session}/rollback"), body).await;
+        assert_eq!(refused.status.as_u16(), status);
+        assert_eq!(refused.json()["steps"][0]["status"], "conflict");
+    }
 }
 
 #[tokio::test]

@@ -54,6 +54,23 @@ pub(crate) fn choice_digest(request: &agent::ChooseRequest) -> String {
     digest.finish()
 }
 
+/// The body of a rollback.
+pub(crate) fn rollback_digest(request: &agent::RollbackRequest) -> String {
+    let mut digest = Digest::default();
+    match &request.what {
+        Some(agent::rollback_request::What::CallId(call)) => {
+            digest.field("call");
+            digest.field(call);
+        }
+        Some(agent::rollback_request::What::ToStep(step)) => {
+            digest.field("step");
+            digest.field(&step.to_string());
+        }
+        None => digest.field(""),
+    }
+    digest.finish()
+}
+
 fn approvals(digest: &mut Digest, is_attached: bool, globs: &[String]) {
     digest.field(if is_attached { "approver" } else { "" });
     list(digest, globs);

@@ -9,6 +9,7 @@ use tracing::error;
 
 use crate::{
     journal::JournalError,
+    run::rollback::Nothing,
     session::{Refusal, SessionError},
 };
 
@@ -45,6 +46,12 @@ fn of_refusal(refusal: &Refusal, text: String) -> Status {
         Refusal::NotAsked => (Code::FailedPrecondition, reason::NOT_ASKED),
         Refusal::NotUnknown => (Code::FailedPrecondition, reason::NOT_UNKNOWN),
         Refusal::Busy => (Code::FailedPrecondition, reason::SESSION_BUSY),
+        Refusal::Nothing(Nothing::NoCall | Nothing::NoStep { .. }) => {
+            (Code::NotFound, reason::NOTHING_TO_TAKE_BACK)
+        }
+        Refusal::Nothing(Nothing::Unchanged | Nothing::TakenBack(_)) => {
+            (Code::FailedPrecondition, reason::NOTHING_TO_TAKE_BACK)
+        }
         Refusal::OtherPreview => (Code::FailedPrecondition, reason::PREVIEW_CHANGED),
     };
     with_reason(code, text, reason)
@@ -53,11 +60,6 @@ fn of_refusal(refusal: &Refusal, text: String) -> Status {
 /// A request that cannot be right.
 pub(crate) fn invalid(text: impl Into<String>, reason: &str) -> Status {
     with_reason(Code::InvalidArgument, text.into(), reason)
-}
-
-/// A request that this version cannot serve.
-pub(crate) fn not_implemented(text: &str) -> Status {
-    Status::unimplemented(text)
 }
 
 /// The journal's error: the outer text is chosen, the inner one is logged.

@@ -7,6 +7,7 @@ mod attempt;
 mod call;
 mod end;
 mod model;
+mod rollback;
 mod session;
 pub(super) mod word;
 
@@ -94,6 +95,9 @@ fn kind_to_wire(event: Event) -> Kind {
         Event::AttemptEnded(event) => Kind::AttemptEnded(event.into()),
         Event::CallSettled(event) => Kind::CallSettled(event.into()),
         Event::OutcomeChosen(event) => Kind::OutcomeChosen(event.into()),
+        Event::RollbackAsked(event) => Kind::RollbackAsked(event.into()),
+        Event::RollbackStarted(event) => Kind::RollbackStarted(event.into()),
+        Event::RollbackEnded(event) => Kind::RollbackEnded(event.into()),
         Event::ProgressMissed(event) => Kind::ProgressMissed(event.into()),
         Event::LimitHit(event) => Kind::LimitHit(event.into()),
         Event::CancelAsked(event) => Kind::CancelAsked(event.into()),
@@ -118,6 +122,9 @@ fn kind_from_wire(kind: Kind) -> Result<Event, ConvertError> {
         Kind::AttemptEnded(event) => Event::AttemptEnded(event.try_into()?),
         Kind::CallSettled(event) => Event::CallSettled(event.try_into()?),
         Kind::OutcomeChosen(event) => Event::OutcomeChosen(event.try_into()?),
+        Kind::RollbackAsked(event) => Event::RollbackAsked(event.into()),
+        Kind::RollbackStarted(event) => Event::RollbackStarted(event.into()),
+        Kind::RollbackEnded(event) => Event::RollbackEnded(event.try_into()?),
         Kind::ProgressMissed(event) => Event::ProgressMissed(event.into()),
         Kind::LimitHit(event) => Event::LimitHit(event.try_into()?),
         Kind::CancelAsked(event) => Event::CancelAsked(event.into()),

@@ -293,7 +293,29 @@ fn chosen_event() -> BoxedStrategy<Event> {
         key: it.6,
         body_digest: it.7,
     });
-    chosen.prop_map(Event::OutcomeChosen).boxed()
+    let asked = (text(), vec(call(), 0..3), text(), text(), text());
+    let asked = asked.prop_map(|it| RollbackAsked {
+        rollback: it.0.into(),
+        calls: it.1,
+        by: it.2,
+        key: it.3,
+        body_digest: it.4,
+    });
+    let started =
+        (text(), call()).prop_map(|it| RollbackStarted { rollback: it.0.into(), call_id: it.1 });
+    let ended = (text(), call(), word(), text()).prop_map(|it| RollbackEnded {
+        rollback: it.0.into(),
+        call_id: it.1,
+        status: it.2,
+        message: it.3,
+    });
+    prop_oneof![
+        chosen.prop_map(Event::OutcomeChosen),
+        asked.prop_map(Event::RollbackAsked),
+        started.prop_map(Event::RollbackStarted),
+        ended.prop_map(Event::RollbackEnded),
+    ]
+    .boxed()
 }
 
 fn end_event() -> BoxedStrategy<Event> {

@@ -26,6 +26,8 @@ pub struct Call {
     pub settled: Option<CallSettled>,
     /// What a person said of it, where it is unknown.
     pub chosen: Option<OutcomeChosen>,
+    /// What was restored, once a person had it taken back.
+    pub undone: Option<String>,
     /// What came of its repetition, once there is one.
     pub repeated: Option<String>,
     /// Working time of the run when it was planned, in milliseconds.
@@ -67,6 +69,7 @@ impl Call {
             attempts: Vec::new(),
             settled: None,
             chosen: None,
+            undone: None,
             repeated: None,
             planned_at_ms: 0,
         }

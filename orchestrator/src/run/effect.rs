@@ -2,7 +2,7 @@
 
 use super::{
     event::{AttemptStarted, Event},
-    ids::{CallId, RunId},
+    ids::{CallId, RollbackId, RunId},
 };
 
 /// Something to do. Two effects with the same key are the same effect.
@@ -30,6 +30,13 @@ pub enum Effect {
         /// Where it may be running.
         attempt: AttemptStarted,
     },
+    /// Take a call back.
+    Undo {
+        /// The rollback.
+        rollback: RollbackId,
+        /// The call.
+        call: CallId,
+    },
     /// Note at a wall time (Unix, milliseconds) that nobody decided.
     Lapse {
         /// The call.
@@ -55,6 +62,8 @@ pub enum Key {
     Invoke(CallId),
     /// The stopping of a call.
     Stop(CallId),
+    /// The taking back of a call.
+    Undo(CallId),
     /// The lapse of a question.
     Lapse(CallId),
     /// The end of the working time.
@@ -70,6 +79,7 @@ impl Effect {
             Self::Judge(call) => Some(Key::Judge(call.clone())),
             Self::Invoke(call) => Some(Key::Invoke(call.clone())),
             Self::Stop { call, .. } => Some(Key::Stop(call.clone())),
+            Self::Undo { call, .. } => Some(Key::Undo(call.clone())),
             Self::Lapse { call, .. } => Some(Key::Lapse(call.clone())),
             Self::Expire { .. } => Some(Key::Expire),
         }

@@ -8,9 +8,10 @@ mod attempt;
 mod call;
 mod end;
 mod model;
+mod rollback;
 mod session;
 
-pub use self::{attempt::*, call::*, end::*, model::*, session::*};
+pub use self::{attempt::*, call::*, end::*, model::*, rollback::*, session::*};
 
 /// An event with what every event carries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,6 +77,15 @@ pub enum Event {
     /// A person says what holds of a call whose outcome is unknown.
     #[serde(rename = "outcome.chosen")]
     OutcomeChosen(OutcomeChosen),
+    /// A person wants calls taken back.
+    #[serde(rename = "rollback.asked")]
+    RollbackAsked(RollbackAsked),
+    /// One call of a rollback is being taken back.
+    #[serde(rename = "rollback.started")]
+    RollbackStarted(RollbackStarted),
+    /// One call of a rollback is done with.
+    #[serde(rename = "rollback.ended")]
+    RollbackEnded(RollbackEnded),
     /// The run makes no progress; the model is told once.
     #[serde(rename = "progress.missed")]
     ProgressMissed(ProgressMissed),
@@ -109,6 +119,9 @@ impl Event {
             Self::AttemptEnded(_) => "attempt.ended",
             Self::CallSettled(_) => "call.settled",
             Self::OutcomeChosen(_) => "outcome.chosen",
+            Self::RollbackAsked(_) => "rollback.asked",
+            Self::RollbackStarted(_) => "rollback.started",
+            Self::RollbackEnded(_) => "rollback.ended",
             Self::ProgressMissed(_) => "progress.missed",
             Self::LimitHit(_) => "limit.hit",
             Self::CancelAsked(_) => "cancel.asked",

@@ -57,3 +57,7 @@ id!(
     /// A tool call: a UUIDv7 of ours, and its idempotency key.
     CallId
 );
+id!(
+    /// A rollback: a UUIDv7 of ours.
+    RollbackId
+);

@@ -15,6 +15,9 @@ use super::{
 impl Session {
     /// The effects that should be running now.
     pub fn next(&self) -> Vec<Effect> {
+        if let Some(undo) = self.next_of_rollback() {
+            return vec![undo];
+        }
         match (&self.current, self.waiting.front()) {
             (Some(run), _) => next_of_run(run),
             (None, Some(waiting)) => vec![Effect::StartRun(waiting.input.run.clone())],

@@ -155,6 +155,7 @@ fn is_from_outside(event: &Event) -> bool {
         | Event::OwnerTaken(_)
         | Event::InputReceived(_)
         | Event::OutcomeChosen(_)
+        | Event::RollbackAsked(_)
         | Event::CancelAsked(_) => true,
         _ => false,
     }
@@ -176,6 +177,8 @@ fn brought_by(event: &Event) -> Vec<Key> {
             keys.push(Key::Judge(settled.call_id.clone()));
             keys
         }
+        Event::RollbackStarted(started) => vec![Key::Undo(started.call_id.clone())],
+        Event::RollbackEnded(ended) => vec![Key::Undo(ended.call_id.clone())],
         _ => Vec::new(),
     }
 }

@@ -14,6 +14,7 @@ use super::{
         ProgressMissed, Recorded, RunEnded, RunStarted, SessionOpened, WantedCall,
     },
     ids::{CallId, RunId},
+    rollback::Rollback,
 };
 
 /// Inputs that may wait behind a working run; one more is refused.
@@ -77,6 +78,8 @@ pub struct Session {
     pub current: Option<Run>,
     /// Inputs that wait their turn.
     pub waiting: VecDeque<Waiting>,
+    /// Rollbacks, oldest first; only the last one can be under way.
+    pub rollbacks: Vec<Rollback>,
     /// Runs to come that repeat a call.
     pub repeats: BTreeMap<RunId, CallId>,
 }
@@ -166,7 +169,7 @@ impl Session {
 
     /// True if nothing is left to do.
     pub fn is_idle(&self) -> bool {
-        self.current.is_none() && self.waiting.is_empty()
+        self.current.is_none() && self.waiting.is_empty() && self.undoing().is_none()
     }
 
     fn fold(&mut self, recorded: &Recorded) -> Result<(), ApplyError> {
@@ -191,7 +194,7 @@ impl Session {
                 });
             }
             Event::RunStarted(started) => {
-                if self.current.is_some() {
+                if self.current.is_some() || self.undoing().is_some() {
                     return refuse("another run works");
                 }
                 if self.waiting.front().is_none_or(|next| next.input.run != started.run) {
@@ -211,6 +214,9 @@ impl Session {
                 self.ended.push(run);
             }
             Event::OutcomeChosen(chosen) => return self.choose(chosen).or_else(refuse),
+            Event::RollbackAsked(asked) => return self.ask_rollback(asked).or_else(refuse),
+            Event::RollbackStarted(started) => return self.begin_undo(started).or_else(refuse),
+            Event::RollbackEnded(ended) => return self.end_undo(ended).or_else(refuse),
             other => self.fold_run(recorded, other)?,
         }
         Ok(())
@@ -376,6 +382,9 @@ fn call_of(event: &Event) -> Option<&CallId> {
         | Event::ModelReplied(_)
         | Event::ModelFailed(_)
         | Event::OutcomeChosen(_)
+        | Event::RollbackAsked(_)
+        | Event::RollbackStarted(_)
+        | Event::RollbackEnded(_)
         | Event::ProgressMissed(_)
         | Event::LimitHit(_)
         | Event::CancelAsked(_)

@@ -7,7 +7,11 @@ mod world;
 use proptest::prelude::*;
 
 use self::world::{World, limits};
-use super::{event::*, state::Session};
+use super::{
+    event::*,
+    ids::CallId,
+    state::{Run, Session},
+};
 
 /// Random event steps that the property test makes at least.
 const STEPS_AT_LEAST: usize = 100_000;
@@ -91,6 +95,27 @@ fn check_journal(world: &World) {
         assert!(made <= run.started.limits.max_calls);
     }
     assert!(world.session.is_idle(), "nothing is left");
+    check_rollbacks(world);
     let ended = world.journal.iter().filter(|e| matches!(e.event, Event::RunEnded(_))).count();
     assert_eq!(ended, world.inputs, "every input has its run and every run its end");
+}
+
+fn check_rollbacks(world: &World) {
+    let order: Vec<_> = world.session.ended.iter().flat_map(Run::calls).collect();
+    let place = |id: &CallId| order.iter().position(|call| call.wanted.call_id == *id).unwrap();
+    let mut undone = std::collections::BTreeSet::new();
+    for rollback in &world.session.rollbacks {
+        assert_eq!(rollback.next(), None, "a rollback comes to its end");
+        let places: Vec<_> = rollback.asked.calls.iter().map(place).collect();
+        assert!(places.is_sorted_by(|later, earlier| later > earlier), "the latest first");
+        let (last, done) = rollback.steps.split_last().expect("it began");
+        assert!(done.iter().all(|step| step.status == UndoStatus::Undone), "it stops at once");
+        let is_whole = rollback.steps.len() == rollback.asked.calls.len();
+        assert!(is_whole || last.status != UndoStatus::Undone, "nothing is left out");
+        for step in rollback.steps.iter().filter(|step| step.status == UndoStatus::Undone) {
+            assert!(undone.insert(step.call_id.clone()), "no call is taken back twice");
+        }
+    }
+    let marked = order.iter().filter(|call| call.undone.is_some()).count();
+    assert_eq!(marked, undone.len(), "the history says what was taken back");
 }

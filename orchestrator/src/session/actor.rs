@@ -14,6 +14,7 @@ use super::{
     message::Message,
     registry::{Ownership, Sessions, Shared},
     report::Report,
+    rollback::Waiter,
     running::Running,
     watchers::Watchers,
 };
@@ -54,6 +55,8 @@ pub(super) struct SessionActor {
     pub(super) session: Session,
     pub(super) log: Log,
     pub(super) watchers: Watchers,
+    /// Those who wait for the end of a rollback.
+    pub(super) waiters: Vec<Waiter>,
     pub(super) clock: WorkClock,
     /// Span of the current run.
     pub(super) span: Option<Span>,
@@ -87,6 +90,7 @@ impl SessionActor {
             session,
             log,
             watchers: Watchers::default(),
+            waiters: Vec::new(),
             clock: WorkClock::at(0),
             span: None,
             running: Running::default(),

@@ -19,9 +19,10 @@ use crate::{
         effect::{Effect, Key},
         event::{
             AttemptStarted, CallSettled, Event, ModelFailed, ModelReplied, ModelRequested,
-            WantedCall,
+            RollbackEnded, WantedCall,
         },
         ids::{CallId, RunId},
+        state::Run,
     },
 };
 
@@ -39,6 +40,8 @@ pub(super) enum Done {
     Events(Vec<Event>),
     /// A call's outcome.
     Settled(Result<CallSettled, Abandoned>),
+    /// What came of taking a call back.
+    Undone(Result<RollbackEnded, Abandoned>),
     /// Nobody decided.
     Lapsed(CallId),
     /// The working time is used up.
@@ -53,6 +56,7 @@ impl SessionActor {
             Effect::CallModel { request, with_tools } => self.call_model(key, request, with_tools),
             Effect::Judge(call) => self.judge(key, &call),
             Effect::Invoke(call) => self.invoke(key, &call),
+            Effect::Undo { rollback, call } => self.undo(key, &rollback, &call),
             Effect::Stop { call, attempt } => self.stop(key, &call, attempt),
             Effect::Lapse { call, at_ms } => {
                 let left = u64::try_from(at_ms.saturating_sub(wall_ms())).unwrap_or(0);
@@ -73,7 +77,7 @@ impl SessionActor {
         }
     }
 
-    fn spawn(&mut self, key: Key, work: impl Future<Output = Done> + Send + 'static) {
+    pub(super) fn spawn(&mut self, key: Key, work: impl Future<Output = Done> + Send + 'static) {
         let span = self.span.clone().unwrap_or_else(Span::none);
         self.running.start(key, span, work);
     }
@@ -197,9 +201,13 @@ impl SessionActor {
 
     fn call_in_context(&self, id: &CallId) -> Option<(&Call, CallContext)> {
         let run = self.session.current.as_ref()?;
-        let call = run.call(id)?;
+        Some((run.call(id)?, self.context_of(run, id)?))
+    }
+
+    /// Under which conditions a call of a run is made, or taken back.
+    pub(super) fn context_of(&self, run: &Run, id: &CallId) -> Option<CallContext> {
         let limit = Duration::from_millis(run.started.limits.max_time_ms);
-        let context = CallContext {
+        Some(CallContext {
             deployment: self.shared.config.deployment.clone(),
             session: self.id.clone(),
             run: run.input.run.clone(),
@@ -213,8 +221,7 @@ impl SessionActor {
             approve: run.input.approve.clone(),
             remaining: limit.saturating_sub(self.clock.elapsed()),
             now_ms: wall_ms(),
-        };
-        Some((call, context))
+        })
     }
 
     /// A recorder, and the work of passing on what it is given; both end together.
@@ -257,7 +264,7 @@ fn runnable(call: &Call) -> Runnable {
 }
 
 /// Waits for a gate; false if it will never open.
-async fn passed(gate: Option<oneshot::Receiver<()>>) -> bool {
+pub(super) async fn passed(gate: Option<oneshot::Receiver<()>>) -> bool {
     match gate {
         Some(durable) => durable.await.is_ok(),
         None => true,

@@ -2,7 +2,10 @@
 
 use thiserror::Error;
 
-use crate::{journal::JournalError, run::state::ApplyError};
+use crate::{
+    journal::JournalError,
+    run::{rollback::Nothing, state::ApplyError},
+};
 
 /// Why a message came to nothing.
 #[derive(Debug, Error)]
@@ -87,6 +90,9 @@ pub enum Refusal {
     /// The session works.
     #[error("the session works; cancel its run or wait for it to end")]
     Busy,
+    /// There is nothing to take back.
+    #[error(transparent)]
+    Nothing(#[from] Nothing),
     /// The preview that was decided on is not the recorded one.
     #[error("the preview has changed; look at it again before you decide")]
     OtherPreview,

@@ -4,9 +4,12 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     error::SessionError,
-    message::{Attached, Decision, Message, Start, Started, Watch, Wish},
+    message::{Attached, Decision, Message, Start, Started, Takeback, Watch, Wish},
 };
-use crate::run::event::{OutcomeChosen, SessionOpened};
+use crate::run::{
+    event::{OutcomeChosen, SessionOpened},
+    rollback::Rollback,
+};
 
 /// The address of a session actor. Dropping the last one lets the actor fold away.
 #[derive(Clone, Debug)]
@@ -70,6 +73,18 @@ impl SessionHandle {
         wish: Wish,
     ) -> Result<(bool, OutcomeChosen), SessionError> {
         self.ask(|reply| Message::Choose { team, wish: Box::new(wish), reply }).await
+    }
+
+    /// Takes calls back, one by one; how far it came, once it is over.
+    ///
+    /// # Errors
+    /// [`SessionError`].
+    pub async fn take_back(
+        &self,
+        team: String,
+        takeback: Takeback,
+    ) -> Result<Rollback, SessionError> {
+        self.ask(|reply| Message::TakeBack { team, takeback: Box::new(takeback), reply }).await
     }
 
     /// Ends the current run; whether there was one. Inputs that wait have their turn.

@@ -40,6 +40,10 @@ impl SessionActor {
                 let chosen = self.check_team(&team).and_then(|()| self.choose(*wish));
                 self.answer_when_durable(reply, chosen);
             }
+            Message::TakeBack { team, takeback, reply } => match self.check_team(&team) {
+                Ok(()) => self.take_back(*takeback, reply),
+                Err(error) => drop(reply.send(Err(error))),
+            },
             Message::Cancel { team, reason, reply } => {
                 let cancelled = self.check_team(&team).map(|()| self.cancel(&reason));
                 self.answer_when_durable(reply, cancelled);
@@ -159,7 +163,7 @@ impl SessionActor {
     }
 
     /// Answers once everything noted so far is in the journal; an error at once.
-    fn answer_when_durable<T: Send + 'static>(
+    pub(super) fn answer_when_durable<T: Send + 'static>(
         &mut self,
         reply: oneshot::Sender<Answer<T>>,
         answer: Answer<T>,

@@ -6,6 +6,7 @@ use super::{error::SessionError, watchers::Notice};
 use crate::run::{
     event::{Choice, InputReceived, OutcomeChosen, SessionOpened},
     ids::{CallId, RunId},
+    rollback::{Rollback, What},
 };
 
 /// What a caller wants to hear.
@@ -92,6 +93,21 @@ pub struct Wish {
     pub trace_context: String,
 }
 
+/// A wish to take calls back.
+#[derive(Clone, Debug)]
+pub struct Takeback {
+    /// What was asked for.
+    pub what: What,
+    /// The calls, in the order of undoing: each of them could be when it was looked at.
+    pub calls: Vec<CallId>,
+    /// Who asks.
+    pub by: String,
+    /// Idempotency key; empty for none.
+    pub key: String,
+    /// SHA-256 (lower-case hex) of the request's body.
+    pub body_digest: String,
+}
+
 type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
 
 /// Boxed where it is large: a mailbox makes room for many at once.
@@ -107,6 +123,8 @@ pub(super) enum Message {
     Decide { team: String, decision: Box<Decision>, reply: Reply<(bool, bool)> },
     /// Choose; answered with whether it was the first and what stands, once durable.
     Choose { team: String, wish: Box<Wish>, reply: Reply<(bool, OutcomeChosen)> },
+    /// Take calls back; answered once that is over, and durable.
+    TakeBack { team: String, takeback: Box<Takeback>, reply: Reply<Rollback> },
     /// End the current run; answered with whether there was one, once durable.
     Cancel { team: String, reason: String, reply: Reply<bool> },
 }
@@ -120,6 +138,7 @@ impl Message {
             Self::Attach { reply, .. } => drop(reply.send(Err(error))),
             Self::Decide { reply, .. } => drop(reply.send(Err(error))),
             Self::Choose { reply, .. } => drop(reply.send(Err(error))),
+            Self::TakeBack { reply, .. } => drop(reply.send(Err(error))),
             Self::Cancel { reply, .. } => drop(reply.send(Err(error))),
         }
     }

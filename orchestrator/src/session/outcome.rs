@@ -14,7 +14,10 @@ use crate::{
     model::Delta,
     run::{
         effect::Key,
-        event::{ApprovalDecided, CallSettled, CallStatus, Event, FailureInfo, ModelFailed},
+        event::{
+            ApprovalDecided, CallSettled, CallStatus, Event, FailureInfo, ModelFailed,
+            RollbackEnded, UndoStatus,
+        },
         ids::CallId,
         limits,
     },
@@ -57,8 +60,16 @@ impl SessionActor {
                 }
             }
             Done::Settled(Ok(settled)) => self.record_outcome(Event::CallSettled(settled)),
-            Done::Settled(Err(Abandoned::Fenced)) => self.exit = Some(Exit::Fenced),
-            Done::Settled(Err(Abandoned::Closed)) | Done::Closed => {
+            Done::Undone(Ok(ended)) => {
+                self.record(Event::RollbackEnded(ended));
+                self.answer_rollbacks();
+            }
+            Done::Settled(Err(Abandoned::Fenced)) | Done::Undone(Err(Abandoned::Fenced)) => {
+                self.exit = Some(Exit::Fenced);
+            }
+            Done::Settled(Err(Abandoned::Closed))
+            | Done::Undone(Err(Abandoned::Closed))
+            | Done::Closed => {
                 self.exit = Some(Exit::AppendFailed("an effect lost its append".to_owned()));
             }
             Done::Lapsed(call_id) => self.record(Event::ApprovalDecided(ApprovalDecided {
@@ -105,6 +116,15 @@ impl SessionActor {
             Key::Judge(call) | Key::Invoke(call) | Key::Stop(call) => {
                 let settled = internal_failure(call, message);
                 self.record_outcome(Event::CallSettled(settled));
+            }
+            Key::Undo(call_id) => {
+                let Some(undoing) = self.session.undoing() else { return };
+                let rollback = undoing.asked.rollback.clone();
+                let (call_id, message) = (call_id.clone(), message.to_owned());
+                let status = UndoStatus::Failed;
+                let ended = RollbackEnded { rollback, call_id, status, message };
+                self.record(Event::RollbackEnded(ended));
+                self.answer_rollbacks();
             }
             Key::Lapse(_) | Key::Expire => {}
         }

@@ -164,7 +164,11 @@ impl RunTracker {
     /// The run of the next event.
     pub(crate) fn run_of(&mut self, event: &Event) -> RunId {
         match event {
-            Event::SessionOpened(_) | Event::OwnerTaken(_) => RunId::default(),
+            Event::SessionOpened(_)
+            | Event::OwnerTaken(_)
+            | Event::RollbackAsked(_)
+            | Event::RollbackStarted(_)
+            | Event::RollbackEnded(_) => RunId::default(),
             Event::InputReceived(input) => input.run.clone(),
             Event::OutcomeChosen(chosen) => chosen.run.clone(),
             Event::RunStarted(started) => {

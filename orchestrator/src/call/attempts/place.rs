@@ -39,7 +39,15 @@ pub(super) fn of(
     job: Job<'_>,
     started: &AttemptStarted,
 ) -> Option<Arc<Instance>> {
-    let instances = snapshot.instances_of(&job.context.team, &job.call.planned.service);
+    holder(snapshot.instances_of(&job.context.team, &job.call.planned.service), started)
+}
+
+/// Which of the instances of a service holds what an attempt left: the same incarnation, or one with
+/// the same store.
+pub(in crate::call) fn holder(
+    instances: &[Arc<Instance>],
+    started: &AttemptStarted,
+) -> Option<Arc<Instance>> {
     let same = instances.iter().find(|one| one.incarnation == started.incarnation);
     let shares = |one: &&Arc<Instance>| !started.store.is_empty() && one.store == started.store;
     same.or_else(|| instances.iter().find(shares)).map(Arc::clone)

@@ -39,6 +39,9 @@ pub(crate) type Script = Arc<dyn Fn(usize, &wire::InvokeRequest) -> Vec<Act> + S
 type Opinion =
     Arc<dyn Fn(&wire::ToolCall) -> Result<wire::PreflightResponse, Status> + Send + Sync>;
 
+/// What a service says to its nth rollback (from 0).
+type WayBack = Arc<dyn Fn(usize) -> Result<wire::rollback_response::Result, Status> + Send + Sync>;
+
 /// A running scripted service. Dropping it kills it.
 pub(crate) struct Scripted {
     state: Arc<State>,
@@ -57,6 +60,8 @@ struct State {
     timeouts: Mutex<Vec<String>>,
     cancelled: Mutex<Vec<wire::CancelRequest>>,
     judged: Mutex<usize>,
+    way_back: Mutex<Option<WayBack>>,
+    taken_back: Mutex<Vec<wire::RollbackRequest>>,
     die: mpsc::Sender<()>,
 }
 
@@ -76,6 +81,8 @@ impl Scripted {
             timeouts: Mutex::default(),
             cancelled: Mutex::default(),
             judged: Mutex::default(),
+            way_back: Mutex::new(None),
+            taken_back: Mutex::default(),
             die,
         });
         let process = tokio::runtime::Builder::new_multi_thread()
@@ -132,6 +139,21 @@ impl Scripted {
     }
 
     /// How often it was asked for its opinion.
+    /// Rollbacks that were asked for, oldest first.
+    pub(crate) fn taken_back(&self) -> Vec<wire::RollbackRequest> {
+        self.state.taken_back.lock().unwrap().clone()
+    }
+
+    pub(crate) fn set_way_back(
+        &self,
+        way_back: impl Fn(usize) -> Result<wire::rollback_response::Result, Status>
+        + Send
+        + Sync
+        + 'static,
+    ) {
+        *self.state.way_back.lock().unwrap() = Some(Arc::new(way_back));
+    }
+
     pub(crate) fn judged(&self) -> usize {
         *self.state.judged.lock().unwrap()
     }
@@ -224,9 +246,16 @@ impl ToolService for Server {
 
     async fn rollback(
         &self,
-        _: Request<wire::RollbackRequest>,
+        request: Request<wire::RollbackRequest>,
     ) -> Result<Response<wire::RollbackResponse>, Status> {
-        Err(Status::unimplemented("no way back"))
+        let nth = {
+            let mut taken_back = self.0.taken_back.lock().unwrap();
+            taken_back.push(request.into_inner());
+            taken_back.len() - 1
+        };
+        let way_back = self.0.way_back.lock().unwrap().clone();
+        let way_back = way_back.ok_or_else(|| Status::unimplemented("no way back"))?;
+        Ok(Response::new(wire::RollbackResponse { result: Some(way_back(nth)?) }))
     }
 
     async fn forget(

@@ -7,7 +7,7 @@ use prost::Message as _;
 
 use crate::run::event::{
     AttemptStatus, CallStatus, Choice, Class, Event, Finish, Input, InputReceived, Limit, Recorded,
-    RunStatus, SessionKind, Verdict,
+    RunStatus, SessionKind, UndoStatus, Verdict,
 };
 
 use super::word::{Word, parse};
@@ -92,6 +92,7 @@ fn words_are_distinct_and_read_back() {
     check::<AttemptStatus>(4);
     check::<CallStatus>(6);
     check::<Choice>(3);
+    check::<UndoStatus>(4);
     check::<Limit>(5);
     check::<RunStatus>(5);
 }

@@ -4,7 +4,8 @@
 //! Left to others: which messages they stand in. Next: `sqlite`, which stores the bytes.
 
 use crate::run::event::{
-    AttemptStatus, CallStatus, Choice, Class, Finish, Limit, RunStatus, SessionKind, Verdict,
+    AttemptStatus, CallStatus, Choice, Class, Finish, Limit, RunStatus, SessionKind, UndoStatus,
+    Verdict,
 };
 
 use super::ConvertError;
@@ -136,6 +137,20 @@ impl Word for Choice {
             Self::Repeat => "repeat",
             Self::Done => "done",
             Self::NotDone => "not_done",
+        }
+    }
+}
+
+impl Word for UndoStatus {
+    const FIELD: &'static str = "status of a rollback";
+    const ALL: &'static [Self] = &Self::ALL;
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Undone => "undone",
+            Self::Conflict => "conflict",
+            Self::NotReversible => "not_reversible",
+            Self::Failed => "failed",
         }
     }
 }

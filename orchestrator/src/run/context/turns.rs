@@ -11,6 +11,7 @@ use crate::run::{
     call::Call,
     choice,
     event::Input,
+    rollback,
     state::{Run, Step},
 };
 
@@ -127,10 +128,9 @@ impl ResultMessage {
             || "The result is unknown: the work was interrupted.".to_owned(),
             |settled| settled.content.clone(),
         );
-        let content = match choice::remark(call) {
-            Some(remark) => format!("{remark}\n{content}"),
-            None => content,
-        };
+        let remarks = [rollback::remark(call), choice::remark(call)];
+        let lines: Vec<String> = remarks.into_iter().flatten().chain([content]).collect();
+        let content = lines.join("\n");
         let message = Message::Tool { id: id.to_owned(), name: call.wanted.name.clone(), content };
         Self { message, artifact: settled.map_or(String::new(), |s| s.artifact.clone()) }
     }

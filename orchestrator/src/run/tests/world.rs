@@ -6,8 +6,9 @@ use crate::run::{
     context::{self, Message},
     effect::{Effect, Key},
     event::*,
-    ids::{CallId, RunId},
+    ids::{CallId, RollbackId, RunId},
     limits::expired,
+    rollback::What,
     state::{MAX_WAITING, Session},
 };
 
@@ -60,12 +61,13 @@ impl World {
         for _ in 0..20_000 {
             let next = self.session.next();
             assert_eq!(next, self.session.next(), "asked twice, it answers the same");
-            if next.is_empty() {
+            if next.is_empty() && !self.wants_back() {
                 return;
             }
             match &next[..] {
                 [Effect::Record(event)] => self.record(event.clone()),
                 [Effect::StartRun(run)] => self.start(run.clone()),
+                [] => {}
                 effects => self.settle_one(effects.to_vec()),
             }
         }
@@ -90,7 +92,7 @@ impl World {
         self.running = wanted;
         match self.draw() % 40 {
             1 => return self.input(),
-            2 => return self.cancel(),
+            2 if self.session.current.is_some() => return self.cancel(),
             _ => {}
         }
         let timers = |key: &Key| matches!(key, Key::Expire | Key::Lapse(_));
@@ -126,6 +128,7 @@ impl World {
                 let hit = expired(self.session.current.as_ref().expect("a run works"));
                 self.record(Event::LimitHit(hit));
             }
+            Effect::Undo { rollback, call } => self.undo(rollback, call),
             Effect::Record(_) | Effect::StartRun(_) => unreachable!("done at once"),
         }
     }
@@ -268,6 +271,40 @@ impl World {
     fn cancel(&mut self) {
         let run = self.current();
         self.record(Event::CancelAsked(CancelAsked { run, reason: "test".to_owned() }));
+    }
+
+    /// Maybe somebody wants calls taken back: those that can be, after some step.
+    fn wants_back(&mut self) -> bool {
+        if self.draw().is_multiple_of(3) {
+            return false;
+        }
+        let steps = self.session.ended.iter().map(|run| run.steps.len()).sum::<usize>();
+        let to_step = usize::from(self.draw()) % (steps + 1);
+        let targets = self.session.targets(&What::ToStep(to_step)).unwrap();
+        let calls: Vec<_> = targets.iter().map(|call| call.wanted.call_id.clone()).collect();
+        if calls.is_empty() {
+            return false;
+        }
+        let rollback = format!("rollback-{}", self.session.rollbacks.len()).into();
+        self.record(Event::RollbackAsked(RollbackAsked { rollback, calls, ..Default::default() }));
+        true
+    }
+
+    fn undo(&mut self, rollback: RollbackId, call_id: CallId) {
+        if !self.session.undoing().expect("a rollback is under way").is_begun {
+            let (rollback, call_id) = (rollback.clone(), call_id.clone());
+            self.record(Event::RollbackStarted(RollbackStarted { rollback, call_id }));
+            if self.draw() % 3 == 2 {
+                return; // Killed here: the next look finds it begun.
+            }
+        }
+        let status = match self.draw() % 8 {
+            7 => UndoStatus::Conflict,
+            6 => UndoStatus::Failed,
+            _ => UndoStatus::Undone,
+        };
+        let message = "said".to_owned();
+        self.record(Event::RollbackEnded(RollbackEnded { rollback, call_id, status, message }));
     }
 
     fn current(&self) -> RunId {

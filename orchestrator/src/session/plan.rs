@@ -1,0 +1,152 @@
+//! Looks before calls are taken back: every one is asked about first, and only if each of them can be
+//! is the session asked to do it. Whatever changes something is `rollback.rs`, which is next.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+
+use super::{
+    clock::wall_ms,
+    error::{Refusal, SessionError},
+    message::Takeback,
+    registry::{Ownership, Sessions},
+};
+use crate::{
+    call::{
+        CallContext,
+        undo::{Aim, Undo},
+    },
+    query,
+    run::{
+        call::Call,
+        event::UndoStatus,
+        ids::{CallId, SessionId},
+        rollback::{Rollback, What},
+        state::Session,
+    },
+};
+
+/// Time for a look at all calls: a client waits for it.
+const LOOK: Duration = Duration::from_secs(8);
+/// Time for a look at one call whose service does not answer.
+const LOOK_AT_ONE: Duration = Duration::from_secs(3);
+
+/// What would come of taking one call back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Looked {
+    /// The call.
+    pub call: CallId,
+    /// How it would end.
+    pub status: UndoStatus,
+    /// What would be restored, or what is in the way.
+    pub message: String,
+}
+
+/// What became of a wish to take calls back.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TakenBack {
+    /// Nothing was done: what would come of each call, in the order of undoing.
+    Looked(Vec<Looked>),
+    /// It was begun, and is over.
+    Over(Rollback),
+}
+
+impl Sessions {
+    /// What a rollback would do; nothing changes.
+    ///
+    /// # Errors
+    /// [`SessionError::NotFound`], also for another team's session; `NotOwner`; [`Refusal::Busy`]
+    /// and `Nothing`; `Damaged` and `Journal`.
+    pub async fn look(
+        &self,
+        team: &str,
+        id: &SessionId,
+        what: &What,
+    ) -> Result<Vec<Looked>, SessionError> {
+        let journal = &*self.shared().journal;
+        let (_, session) = query::session(journal, team, id, u64::MAX).await?;
+        self.look_at(id, &session, what).await
+    }
+
+    /// Takes calls back, if all of them can be. A repeat under its key meets the rollback that was
+    /// begun.
+    ///
+    /// # Errors
+    /// As [`Sessions::look`], and [`Refusal::KeyReused`].
+    pub async fn take_back(
+        self: &Arc<Self>,
+        team: &str,
+        id: &SessionId,
+        takeback: Takeback,
+    ) -> Result<TakenBack, SessionError> {
+        let journal = &*self.shared().journal;
+        let (_, session) = query::session(journal, team, id, u64::MAX).await?;
+        let mut takeback = takeback;
+        if session.rollback_under(&takeback.key, &takeback.by).is_none() {
+            let looked = self.look_at(id, &session, &takeback.what).await?;
+            if looked.is_empty() || looked.iter().any(|one| one.status != UndoStatus::Undone) {
+                return Ok(TakenBack::Looked(looked));
+            }
+            takeback.calls = looked.into_iter().map(|one| one.call).collect();
+        }
+        let done = self.with(id, |handle| {
+            let (team, takeback) = (team.to_owned(), takeback.clone());
+            async move { handle.take_back(team, takeback).await }
+        });
+        done.await.map(TakenBack::Over)
+    }
+
+    async fn look_at(
+        &self,
+        id: &SessionId,
+        session: &Session,
+        what: &What,
+    ) -> Result<Vec<Looked>, SessionError> {
+        let shared = self.shared();
+        let owned = shared.partitions.owned(id).ok_or(SessionError::NotOwner)?;
+        if !session.is_idle() {
+            return Err(Refusal::Busy.into());
+        }
+        let targets = session.targets(what).map_err(Refusal::Nothing)?;
+        let over = Instant::now() + LOOK;
+        let mut after = Vec::new();
+        let mut looked = Vec::with_capacity(targets.len());
+        for call in targets {
+            let until = over.min(Instant::now() + LOOK_AT_ONE);
+            let undo = Undo { call, aim: Aim::Look { after: &after }, until };
+            let context = self.context(id, owned, session, call);
+            let asked = shared.calls.undo(undo, &context).await;
+            let (status, message) = asked.map_err(|_| SessionError::NotOwner)?;
+            after.push(call.wanted.call_id.clone());
+            looked.push(Looked { call: call.wanted.call_id.clone(), status, message });
+        }
+        Ok(looked)
+    }
+
+    fn context(
+        &self,
+        id: &SessionId,
+        owned: Ownership,
+        session: &Session,
+        call: &Call,
+    ) -> CallContext {
+        let shared = self.shared();
+        let run = session.call_in_run(&call.wanted.call_id).map(|(run, _)| run.input.run.clone());
+        let opened = session.opened.clone().unwrap_or_default();
+        CallContext {
+            deployment: shared.config.deployment.clone(),
+            session: id.clone(),
+            run: run.unwrap_or_default(),
+            call_id: call.wanted.call_id.clone(),
+            partition: owned.partition,
+            epoch: owned.epoch,
+            team: opened.team,
+            agent: opened.agent,
+            workspace: shared.config.workspace.clone(),
+            approver_attached: false,
+            approve: Vec::new(),
+            remaining: LOOK,
+            now_ms: wall_ms(),
+        }
+    }
+}
