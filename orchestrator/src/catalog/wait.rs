@@ -61,9 +61,9 @@ impl Catalog {
         if until <= begun {
             return false;
         }
-        let changed = timeout_at(until, changes.changed()).await;
+        let next = timeout_at(until, changes.changed()).await;
         self.waits.spend(call, begun.elapsed());
-        matches!(changed, Ok(Ok(())))
+        matches!(next, Ok(Ok(())))
     }
 
     /// What is found in the view as it is now, or in one of those that come while the call has
@@ -106,9 +106,9 @@ mod tests {
             assert_eq!(found, None);
             begun.elapsed()
         };
-        let long = Duration::from_secs(60);
-        assert_eq!(waited("a", Duration::from_secs(1)).await, Duration::from_secs(1));
-        assert_eq!(waited("a", long).await, PATIENCE - Duration::from_secs(1));
+        let (short, long) = (Duration::from_secs(1), Duration::from_mins(1));
+        assert_eq!(waited("a", short).await, short);
+        assert_eq!(waited("a", long).await, PATIENCE.saturating_sub(short));
         assert_eq!(waited("a", long).await, Duration::ZERO);
         assert_eq!(waited("b", long).await, PATIENCE, "another call has patience of its own");
         catalog.call_ended(&CallId::from("a".to_owned()));
