@@ -5,6 +5,7 @@
 //! what they say of themselves, `work.rs` goes from result to result, `answer.rs` words the end. It
 //! works nothing out and opens nothing: every value of an answer comes from a tool.
 
+mod adverbs;
 mod answer;
 mod choose;
 mod clause;

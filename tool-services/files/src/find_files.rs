@@ -29,7 +29,8 @@ pub(crate) struct FindFiles;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     /// Glob over the file's path below `path`: `*`, `?`, `[ab]`, `{a,b}`, and `**` for any number
-    /// of folders. Without a slash it is about the name, at any depth: `*.rs`, `README*`.
+    /// of folders. Without a slash it is about the name, at any depth: `*.rs`, `README*`; `./*.rs`
+    /// is about files that lie in `path` itself.
     pattern: String,
     /// Folder to search, relative to the workspace. Default: the whole workspace.
     path: Option<String>,

@@ -8,7 +8,7 @@ use globset::{GlobBuilder, GlobMatcher};
 const MAX_LENGTH: usize = 4096;
 
 /// A glob over the paths below a folder. Without a slash it is about names and matches at any
-/// depth: `*.rs` finds what `**/*.rs` finds.
+/// depth: `*.rs` finds what `**/*.rs` finds, `./*.rs` only what lies in the folder itself.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     matcher: GlobMatcher,
@@ -43,7 +43,7 @@ impl Pattern {
         let glob = GlobBuilder::new(below).literal_separator(true).build();
         let glob =
             glob.map_err(|error| format!("The pattern `{pattern}` is no glob: {}.", error.kind()))?;
-        Ok(Self { matcher: glob.compile_matcher(), is_about_names: !below.contains('/') })
+        Ok(Self { matcher: glob.compile_matcher(), is_about_names: !pattern.contains('/') })
     }
 
     /// Whether the file `name` at `below` (its path from the folder where the search starts)
@@ -70,6 +70,9 @@ mod tests {
             ("*.rs", "a/b/lib.rs", true),
             ("**/*.rs", "a/b/lib.rs", true),
             ("**/*.rs", "lib.rs", true),
+            ("./*.rs", "lib.rs", true),
+            ("./*.rs", "a/lib.rs", false),
+            ("././*.rs", "a/lib.rs", false),
             ("./src/*.rs", "src/lib.rs", true),
             ("src/*.rs", "src/a/lib.rs", false),
             ("src/**", "src/a/lib.rs", true),

@@ -216,7 +216,9 @@ pub(super) fn grouped(value: &str) -> String {
 /// The result of a calculation.
 pub(super) fn sum(language: Language, topic: Topic, expression: &str, value: &str) -> String {
     let what = match topic {
-        Topic::Plain => return format!("{expression} = {}", number(value)),
+        Topic::Plain => {
+            return format!("{expression} = {}{}", number(value), of_whom(language, expression));
+        }
         Topic::Percent => return format!("{value}% ({expression} = {value})"),
         Topic::MonthlyPayment => language.pick("The monthly payment is", "每月还款额为"),
         Topic::YearlyPayment => language.pick("The yearly payment is", "每年还款额为"),
@@ -228,6 +230,18 @@ pub(super) fn sum(language: Language, topic: Topic, expression: &str, value: &st
     };
     let stop = language.pick(".", "。");
     format!("{what} {}{stop}\n{expression} = {value}", grouped(value))
+}
+
+/// Whose spread was worked out: a sample's and a population's are two numbers.
+fn of_whom(language: Language, expression: &str) -> &'static str {
+    let is_of = |names: [&str; 2]| names.iter().any(|name| expression.starts_with(name));
+    if is_of(["var(", "stdev("]) {
+        language.pick(" (of a sample)", "（样本）")
+    } else if is_of(["varp(", "stdevp("]) {
+        language.pick(" (of the whole population)", "（总体）")
+    } else {
+        ""
+    }
 }
 
 /// A count and what it counts, in English.

@@ -120,15 +120,17 @@ impl<'a> Clause<'a> {
         found.map(|at| self.tokens[at].text.trim_end_matches('/').to_owned()).collect()
     }
 
-    /// The files that it speaks of.
+    /// The files that it speaks of. Those "in" a folder lie in it directly, those "under" it at any
+    /// depth, unless more is said.
     pub(super) fn files(&self) -> Files {
+        let folder = self.places.folder.as_ref();
         Files {
             pattern: self.places.pattern.clone(),
             folder: self.places.folder().map(str::to_owned),
             is_same: self.places.is_same,
-            is_flat: self.places.folder.as_ref().is_some_and(|folder| folder.is_alone)
-                && self.places.pattern.is_none()
-                && !self.says(p::BELOW),
+            is_flat: folder.is_some_and(|folder| {
+                self.says(p::DIRECTLY) || (folder.is_alone && !self.says(p::BELOW))
+            }),
         }
     }
 

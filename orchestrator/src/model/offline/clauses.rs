@@ -33,7 +33,7 @@ pub(super) fn split(text: &str, is_command: bool) -> Vec<String> {
         let Some(first) = rest.chars().next() else { break };
         let is_point = first == '.' && rest[1..].starts_with(char::is_whitespace);
         let is_end = is_point || (ENDS.contains(&first) && !(is_command && first == ';'));
-        let cut = if is_end { Some(first.len_utf8()) } else { joint(text, at) };
+        let cut = if is_end { Some(first.len_utf8()) } else { joint(text, at, is_command) };
         match cut {
             Some(length) => {
                 push(&mut clauses, &text[from..at]);
@@ -72,7 +72,7 @@ fn without_leads(clause: &str) -> &str {
 }
 
 /// The length of what joins two clauses at `at`, if a new one begins behind it.
-fn joint(text: &str, at: usize) -> Option<usize> {
+fn joint(text: &str, at: usize, is_command: bool) -> Option<usize> {
     let rest = &text[at..];
     let is_word_start =
         at == 0 || !text[..at].ends_with(|before: char| before.is_ascii_alphanumeric());
@@ -104,7 +104,8 @@ fn joint(text: &str, at: usize) -> Option<usize> {
             words::each(OBJECTS).any(|known| known.eq_ignore_ascii_case(second))
         });
     let starts = has_object || words::each(STARTERS).any(|word| begins(after, word));
-    (!must_start || starts).then_some(length)
+    // `then` is a word of the shell, too.
+    (starts || !(must_start || is_command)).then_some(length)
 }
 
 /// Whether a text begins with a word that is no part of a path: `list/a.txt`.
@@ -147,5 +148,8 @@ mod tests {
         for (text, expected) in rows {
             assert_eq!(split(text, false), *expected, "{text}");
         }
+        assert_eq!(split("run echo if then", true), ["run echo if then"]);
+        assert_eq!(split("run if true; then echo a; fi", true), ["run if true; then echo a; fi"]);
+        assert_eq!(split("run ls then read a.md", true), ["run ls", "read a.md"]);
     }
 }

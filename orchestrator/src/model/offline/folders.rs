@@ -17,6 +17,8 @@ const HAN_VERBS: &str = "在, 列出, 查看, 看看, 打开, 显示, 找出, �
 const HAN_POINTERS: &str = "这个, 那个, 该, 此, 当前, 本, 哪个, 每个, 子, 上述, 某个, 同一";
 /// Behind these stands a folder with all that is below it.
 const DEEP: &str = "under, below, beneath, within, throughout, across";
+/// Before a folder that is searched as a whole.
+const SEARCHES: &str = "search, scan, grep, through";
 /// Behind these may stand a folder.
 const SHALLOW: &str = "in, inside, from, of, into, at, ls";
 const ARTICLES: &str =
@@ -38,6 +40,9 @@ const COUNTED: &str = "occurrence, occurrences, mention, mentions, use, uses, us
 const HERE: &str = "here, workspace, project, repo, repository, current folder, current directory, this folder, \
     this directory, working directory, root folder, 当前目录, 当前文件夹, 本目录, 这里, 工作区, 项目, 仓库, 根目录, \
     这个目录, 这个文件夹";
+
+/// Of these words for it, those that mean all that is below it.
+const EVERYTHING: &str = "workspace, project, repo, repository, 工作区, 项目, 仓库";
 
 /// A folder that a clause names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +66,8 @@ pub(super) fn find(clause: &str, tokens: &[Token], taken: &[usize]) -> Option<Fo
     if let Some(path) = han_name(tokens) {
         return Some(Folder { at: None, path, is_alone: !clause.contains('下') });
     }
-    has_any(clause, HERE).then(|| Folder { at: None, path: ".".to_owned(), is_alone: true })
+    let is_alone = !has_any(clause, EVERYTHING);
+    has_any(clause, HERE).then(|| Folder { at: None, path: ".".to_owned(), is_alone })
 }
 
 /// Whether a word stands where only a folder can.
@@ -106,13 +112,16 @@ fn rank(tokens: &[Token], at: usize) -> Option<u8> {
     }
     // `search x for …`
     let before = at.checked_sub(1).map(|at| &tokens[at]);
-    let is_searched = before.is_some_and(|verb| verb.is_any("search, scan, grep"))
+    let is_searched = before.is_some_and(|verb| verb.is_any(SEARCHES))
         && tokens.get(at + 1).is_some_and(|next| next.is("for"));
     if is_searched && !token.is_file() && !is_word {
         return Some(1);
     }
     if token.is_file() || is_word {
         return None;
+    }
+    if is_grepped(tokens, at) {
+        return Some(1);
     }
     // `how many files does docs have`
     let is_subject = before.is_some_and(|verb| verb.is_any("does, do"))
@@ -150,6 +159,15 @@ fn rank(tokens: &[Token], at: usize) -> Option<u8> {
             && !ends(&before.text, "提到, 用到, 找到, 写到, 谈到, 看到, 说到, 搜到, 得到, 现在")
     });
     ((is_listed && at + 1 == tokens.len()) || is_behind_han).then_some(3)
+}
+
+/// `grep WORD FOLDER`, options left out.
+fn is_grepped(tokens: &[Token], at: usize) -> bool {
+    let is_option = |token: &&Token| token.text.starts_with('-');
+    let mut before = tokens[..at].iter().rev().filter(|token| !is_option(token));
+    before.next().is_some_and(|word| !is_plain_word(word))
+        && before.next().is_some_and(|verb| verb.is("grep"))
+        && tokens[at + 1..].iter().all(|token| is_option(&token))
 }
 
 /// Whether a word is something else, whatever stands around it.
@@ -209,7 +227,8 @@ fn is_called_folder(tokens: &[Token], at: usize) -> bool {
 /// Whether a folder is meant alone: "in" it, `里`, not "under" it, `下`.
 fn is_alone(tokens: &[Token], at: usize) -> bool {
     let preposition = tokens[..at].iter().rev().find(|before| !before.is_any(ARTICLES));
-    if preposition.is_some_and(|word| word.is_any(DEEP)) {
+    // `search x for …` goes through all of it.
+    if preposition.is_some_and(|word| word.is_any(DEEP) || word.is_any(SEARCHES)) {
         return false;
     }
     let next = tokens.get(at + 1).filter(|next| next.kind == Kind::Han);

@@ -68,7 +68,7 @@ pub(super) struct Files {
     pub(super) folder: Option<String>,
     /// Files that were spoken of before.
     pub(super) is_same: bool,
-    /// Only the folder itself, not those below it.
+    /// Only what lies in the folder itself, not in those below it.
     pub(super) is_flat: bool,
 }
 

@@ -9,6 +9,7 @@ mod named;
 mod shared;
 
 use super::{
+    adverbs,
     clause::{Clause, part},
     clauses,
     goals::{Content, FileRef, Files, Goal, Part, Quantity, Search, Shows},
@@ -36,7 +37,7 @@ pub(super) struct Understood {
 
 /// The goals of a request.
 pub(super) fn understand(text: &str) -> Understood {
-    let masked = masked(text);
+    let masked = masked(&adverbs::without(text));
     if masked.text.chars().count() > MOST_CHARACTERS {
         return Understood { goals: vec![Goal::Beyond], unclear: Vec::new() };
     }

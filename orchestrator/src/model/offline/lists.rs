@@ -27,6 +27,11 @@ const ASKED: &[(&str, &str)] = &[
     ),
 ];
 
+/// The same where the numbers are all there are, not a sample of more.
+const ASKED_OF_ALL: &[(&str, &str)] =
+    &[("standard deviation, stdev, 标准差", "stdevp({x*, })"), ("variance, 方差", "varp({x*, })")];
+const ALL: &str = "population, populations, population's, 总体, 全体";
+
 /// The expression for what a text asks of the one list in it.
 pub(super) fn find(text: &str) -> Option<String> {
     let list = pattern::find("{x*}", text)?;
@@ -35,7 +40,8 @@ pub(super) fn find(text: &str) -> Option<String> {
     }
     // The words around the list, not those that a number could hold.
     let around = format!("{} {}", &text[..list.start], &text[list.end..]);
-    let (_, template) = ASKED.iter().find(|(words, _)| has_any(&around, words))?;
+    let of_all = ASKED_OF_ALL.iter().filter(|_| has_any(&around, ALL));
+    let (_, template) = of_all.chain(ASKED).find(|(words, _)| has_any(&around, words))?;
     Some(list.fill(template))
 }
 
@@ -54,6 +60,12 @@ mod tests {
             ("请把下面几个数相加：3、4、5", Some("(3 + 4 + 5)")),
             ("成绩是3、4、5，平均分是多少", Some("((3 + 4 + 5)/3)")),
             ("3、4、5哪个最小", Some("min(3, 4, 5)")),
+            ("the variance of 3, 4, 5", Some("var(3, 4, 5)")),
+            ("the sample variance of 3, 4, 5", Some("var(3, 4, 5)")),
+            ("the population variance of 3, 4, 5", Some("varp(3, 4, 5)")),
+            ("population standard deviation of 3, 4, 5", Some("stdevp(3, 4, 5)")),
+            ("3、4、5的样本标准差", Some("stdev(3, 4, 5)")),
+            ("3、4、5的总体方差", Some("varp(3, 4, 5)")),
             ("What is 3?", None),
             ("lines 3, 4 and 5", None),
         ];

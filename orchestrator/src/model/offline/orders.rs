@@ -9,8 +9,11 @@ use super::{
 };
 
 /// Before a content that is not quoted.
-const ARTICLES: &str = "named, called, 名为, 叫做, the text, the words, the line, the string, with, a file, a new file, new file, file, 文字, \
+const ARTICLES: &str = "named, called, 名为, 叫做, the text, the word, the words, the line, the string, the sentence, the phrase, with, a file, a new file, new file, file, 文字, \
     文本, 一个, 一份, 文件, 新文件";
+
+/// Before a content, unless they speak of something else's: `the number of lines of a.md`.
+const NOUNS: &str = "the number, the numbers, the digits, the digit, the value, the letter, the letters, the name, 数字, 单词, 字符串, 词语";
 
 /// A file to write, and with what.
 #[derive(Debug)]
@@ -116,12 +119,7 @@ fn into_before(clause: &Clause<'_>, path: usize) -> usize {
 fn said(clause: &Clause<'_>, part: &str) -> Option<Content> {
     let part = part.trim_matches([' ', ':', '：', ',', '，']);
     let mut part = part;
-    while let Some(rest) =
-        words::each(ARTICLES).find_map(|article| match words::find(part, article) {
-            Some((0, end)) => Some(part[end..].trim()),
-            _ => None,
-        })
-    {
+    while let Some(rest) = without_article(part) {
         part = rest;
     }
     // A point behind the name of a file is no content.
@@ -133,6 +131,22 @@ fn said(clause: &Clause<'_>, part: &str) -> Option<Content> {
         return Some(Content::Last).filter(|_| !part.is_empty());
     }
     Some(Content::Text(clause.masked.said(part)))
+}
+
+/// What is left of a content behind a word that only says what kind of thing it is.
+fn without_article(part: &str) -> Option<&str> {
+    let is_other = |rest: &str| {
+        rest.starts_with('的')
+            || words::each("of, count, counts")
+                .any(|word| matches!(words::find(rest, word), Some((0, _))))
+    };
+    let behind = |list: &'static str| {
+        words::each(list).find_map(|article| match words::find(part, article) {
+            Some((0, end)) => Some(part[end..].trim()).filter(|rest| !is_other(rest)),
+            _ => None,
+        })
+    };
+    behind(ARTICLES).or_else(|| behind(NOUNS).filter(|rest| !rest.is_empty()))
 }
 
 /// Whether a text begins with the order to run something.
@@ -167,10 +181,11 @@ pub(super) fn run(clause: &Clause<'_>) -> Option<Goal> {
     let rest = without_lead(&clause.text[end..]);
     let command = clause.masked.said(without_tail(rest));
     let first = command.split_whitespace().next()?;
+    let is_loop = command.starts_with("for ") && command.contains("; do ");
     let is_program = first.starts_with(|one: char| {
         one.is_ascii_alphanumeric() || matches!(one, '.' | '/' | '~' | '_')
-    }) && !words::each(p::NO_COMMANDS)
-        .any(|word| first.eq_ignore_ascii_case(word))
+    }) && (is_loop
+        || !words::each(p::NO_COMMANDS).any(|word| first.eq_ignore_ascii_case(word)))
         && !first.bytes().all(|byte| byte.is_ascii_digit());
     is_program.then_some(Goal::Run(command))
 }

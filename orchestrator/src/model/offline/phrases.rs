@@ -165,8 +165,11 @@ pub(super) const AVERAGE_SIZE: &str =
 pub(super) const LINE_OF: &str = "which line, what line, which lines, what lines, line number, line numbers, 第几行, 哪一行, \
     哪几行, 行号, 在哪行";
 /// All folders below count.
-pub(super) const BELOW: &str = "subfolders, subfolder, subdirectories, recursively, recursive, anywhere, including, nested, \
-    all levels, whole, entire, everywhere, 整个, 子目录, 子文件夹, 递归, 包括, 及其";
+pub(super) const BELOW: &str = "subfolders, subfolder, subdirectories, subdirectory, recursively, recursive, anywhere, including, \
+    nested, all levels, every level, any level, any depth, all depths, whole, entire, everywhere, somewhere, tree, 整个, 子目录, \
+    子文件夹, 递归, 包括, 及其, 任意层, 各级, 所有层";
+/// Only what lies in the folder itself counts.
+pub(super) const DIRECTLY: &str = "directly, immediately, top level, top-level, first level, itself, 直接, 顶层, 最上层, 第一层, 本层, 本身";
 /// A file is to be shown that has to be found first.
 pub(super) const WHATS_IN: &str = "what is in, what's in, what does, what is inside, what's inside, contents of, content of, \
     print, display, 内容, 写了什么, 给我看, 显示内容";

@@ -138,7 +138,11 @@ fn cleaned(text: &str) -> &str {
             one.is_whitespace() || "\"',.?!:;，。？！：；、".contains(one)
         });
         let first = text.split_whitespace().next().unwrap_or("");
-        let is_option = first.len() == 2 && first.starts_with('-');
+        // Options that leave what is found as it is.
+        let is_option = first.len() > 1
+            && first
+                .strip_prefix('-')
+                .is_some_and(|rest| rest.chars().all(|one| "rRnHsI".contains(one)));
         if is_option || is_one_of(first, EDGES) {
             text = &text[first.len()..];
             continue;

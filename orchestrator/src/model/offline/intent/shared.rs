@@ -9,11 +9,11 @@ pub(super) fn lend_folders(goals: &mut [Goal]) {
         let (before, after) = goals.split_at_mut(at);
         let (Some(goal), Some(next)) = (before.last_mut(), after.first()) else { continue };
         let lent = match next {
-            Goal::Tell(Quantity::Files(files)) | Goal::Find(files) => files.folder.clone(),
-            _ => None,
+            Goal::Tell(Quantity::Files(files)) | Goal::Find(files) => files.clone(),
+            _ => Files::default(),
         };
         if let Some(files) = files(goal).filter(|files| files.folder.is_none()) {
-            files.folder = lent;
+            (files.folder, files.is_flat) = (lent.folder, lent.is_flat);
         }
     }
 }

@@ -392,31 +392,50 @@ fn finding() {
         &[
             "Find all .py files under tools",
             "List all Python files below tools",
+            "Which .py files are in tools and its subfolders?",
+            "Show every *.py anywhere in tools",
+            "查找 tools 下所有 .py 文件",
+            "列出 tools 目录下的 Python 文件",
+            "tools 下的所有 *.py 文件",
+            "递归查找 tools 里的 .py 文件",
+        ],
+    );
+    check(
+        "find *.py in tools flat",
+        &[
             "Which .py files are in tools?",
             "Show every *.py in tools",
             "Find the files ending in .py in the tools folder",
-            "查找 tools 下所有 .py 文件",
-            "列出 tools 目录下的 Python 文件",
+            "List the .py files directly under tools",
             "tools 里有哪些 py 文件",
             "找出tools文件夹中后缀为 py 的文件",
-            "tools 下的所有 *.py 文件",
+            "直接位于 tools 下的 py 文件有哪些",
         ],
     );
+}
+
+#[test]
+fn counting_files() {
     check(
         "tell files(*.json in data)",
         &[
             "How many .json files are under data?",
-            "How many JSON files are there in data?",
             "Count the .json files below data",
-            "number of *.json files in the data folder",
-            "Tell me how many json files data contains"
-                .replace("data contains", "are in data")
-                .as_str(),
+            "How many .json files are in data, subfolders included?",
             "data 下有多少个 .json 文件？",
-            "统计 data 目录中 JSON 文件的数量",
-            "data 文件夹里有几个 json 文件",
             "data 下一共有多少个 .json 文件",
             "数一下 data 目录下的 .json 文件",
+            "data 里（包括子目录）有多少个 .json 文件",
+        ],
+    );
+    check(
+        "tell files(*.json in data flat)",
+        &[
+            "How many JSON files are there in data?",
+            "number of *.json files in the data folder",
+            "Tell me how many json files are in data",
+            "统计 data 目录中 JSON 文件的数量",
+            "data 文件夹里有几个 json 文件",
         ],
     );
 }
@@ -758,7 +777,12 @@ fn names_by_their_parts() {
     );
     check("find test_* in ?", &["files starting with test_", "以test_开头的文件有哪些"]);
     check("find *.lock in ?", &["Which files end with .lock?", "files ending in .lock"]);
-    check("newest *.md in docs", &["latest .md in docs", "the most recent .md under docs"]);
+    check("newest *.md in docs", &["the most recent .md under docs", "docs下最新的.md文件"]);
+    check("newest *.md in docs flat", &["latest .md in docs", "docs里最新的.md文件"]);
+    check("largest * in docs", &["the largest file below docs", "docs底下最大的文件"]);
+    check("largest * in docs flat", &["the largest file in docs", "docs中最大的文件"]);
+    check("largest * in .", &["the largest file in the project", "仓库里最大的文件"]);
+    check("largest * in . flat", &["the largest file in this folder", "当前目录里最大的文件"]);
     check("find a.md in ?", &["Where can I find a.md?", "a.md 放在哪里了", "有 a.md 这个文件吗"]);
 }
 
@@ -799,10 +823,49 @@ fn folders_in_an_order() {
 }
 
 #[test]
+fn commands_that_people_know_are_taken_as_wishes() {
+    check(
+        "places of 'fencing' * in src",
+        &[
+            "grep fencing src",
+            "grep -rn fencing src/",
+            "please grep \"fencing\" src",
+            "grep -r fencing src",
+        ],
+    );
+    check("places of 'fencing' * in ?", &["grep fencing", "grep -rn fencing"]);
+    check("places of 'fencing' * in a.md flat", &["grep fencing a.md", "grep -n fencing a.md"]);
+    check("run echo if then", &["run echo if then", "Kindly run echo if then"]);
+    check("run for i in 1 2; do echo $i; done", &["run for i in 1 2; do echo $i; done"]);
+}
+
+#[test]
+fn a_content_may_be_introduced_by_what_kind_of_thing_it_is() {
+    check(
+        "write '42' to a.txt",
+        &[
+            "store the number 42 in a.txt",
+            "Write the value 42 to a.txt",
+            "put the word 42 into a.txt",
+            "把数字 42 存到 a.txt",
+            "将数字42写入a.txt",
+        ],
+    );
+    check(
+        "tell lines(b.md) | write it to a.txt",
+        &["store the number of lines of b.md in a.txt", "write the line count of b.md to a.txt"],
+    );
+}
+
+#[test]
 fn a_folder_that_is_named_once_is_meant_twice() {
     check(
         "tell files(*.rs in src) | tell files(*.py in src)",
         &["How many .rs files and how many .py files are under src?"],
+    );
+    check(
+        "tell files(*.rs in src flat) | tell files(*.py in src flat)",
+        &["How many .rs files and how many .py files are in src?"],
     );
 }
 

@@ -62,6 +62,8 @@ pub(super) const FOREIGN: &str = "who, whose, whom, where, why, when, explain, t
     read, list, search, run, execute, delete, remove, open, send, email, remind, draw, sing, 谁, 哪里, \
     哪儿, 为什么, 何时, 什么时候, 解释, 翻译, 写, 读, 保存, 列出, 搜索, 运行, 执行, 删除, 打开, 发送, 提醒, 画, 唱";
 
+/// Signs that say more than the numbers around them, where no expression holds them.
+pub(super) const SIGNS: &str = "≠ ≤ ≥ ≦ ≧ != == <= >= < ± ∓ ∑ ∏ ∫ ∂ ∞ ∧ ∨ ⊕ ⊗ ∈ ∪ ∩ ∠ ⌊ ⌈ ∛ ∜";
 /// Forms of a number that no answer is given in.
 pub(super) const FORMS: &str = "hexadecimal, hex, binary, octal, roman, scientific notation, in words, as a fraction, 十六进制, 二进制, \
     八进制, 罗马数字, 科学计数法, 科学记数法";

@@ -79,10 +79,16 @@ impl Work<'_> {
 
     /// Names the files that match.
     pub(super) fn find(&mut self, files: &Files) -> Step<()> {
-        let told = self.listing(files, None, MANY)?;
+        let mut files = files.clone();
+        let mut told = self.listing(&files, None, MANY)?;
+        if files.is_flat && told.rows().is_empty() {
+            // None of the kind lies at the top: they are below.
+            files.is_flat = false;
+            told = self.listing(&files, None, MANY)?;
+        }
         let told = self.whole(told)?;
         let rows: Vec<Row> = told.rows().into_iter().filter(|row| row.is_file).collect();
-        let what = self.described(files);
+        let what = self.described(&files);
         if rows.is_empty() {
             self.say(match self.language {
                 Language::English => format!("There are no {what}."),
@@ -127,7 +133,7 @@ impl Work<'_> {
         let count = count.ok_or(Stop::GiveUp(Why::Untold))?;
         let pattern = self.pattern(files);
         let place = answer::place(self.language, self.known.folder.as_deref(), files.is_flat);
-        let below = if is_list { self.below(files, &told)? } else { None };
+        let below = if files.is_flat { self.below(files, &told, &count)? } else { None };
         let is_one = count == "1";
         let kind = answer::files(self.language, pattern.as_deref(), is_one);
         let number = answer::number(&count);
@@ -145,14 +151,16 @@ impl Work<'_> {
         Ok(count)
     }
 
-    /// How many files there are with those of the folders in a folder, if it has any.
-    fn below(&mut self, files: &Files, told: &Told) -> Step<Option<String>> {
+    /// How many files there are with those of the folders in a folder, if these have any.
+    fn below(&mut self, files: &Files, told: &Told, direct: &str) -> Step<Option<String>> {
         let folders = told.count_of(&["folder", "folders", "文件夹"]);
-        if folders.is_none_or(|folders| folders == "0") {
+        let is_list = self.pattern(files).is_none();
+        if is_list && folders.is_none_or(|folders| folders == "0") {
             return Ok(None);
         }
         let files = Files { is_flat: false, ..files.clone() };
-        Ok(self.listing(&files, None, ONE)?.count())
+        let all = self.listing(&files, None, ONE)?.count();
+        Ok(all.filter(|all| is_list || all != direct))
     }
 
     /// How many folders are in a folder.
@@ -220,13 +228,13 @@ impl Work<'_> {
             told.rows().into_iter().filter(|row| row.is_file).collect()
         };
         let rows = only_files(&told);
-        if !rows.is_empty() || !is_list {
+        if !rows.is_empty() || !files.is_flat {
             return Ok(rows);
         }
-        // Nothing but folders at the top: the files are below.
-        let told = self.whole(told)?;
+        // Nothing but folders at the top, or none of the kind: they are below.
+        let told = if is_list { self.whole(told)? } else { told };
         let rows = only_files(&told);
-        if !rows.is_empty() || told.rows().is_empty() {
+        if !rows.is_empty() || (is_list && told.rows().is_empty()) {
             return Ok(rows);
         }
         let below = Files { is_flat: false, ..files.clone() };
@@ -248,9 +256,13 @@ impl Work<'_> {
             Need::new(Skill::List)
         } else {
             let pattern = pattern.as_deref().unwrap_or("*");
-            // Below any number of folders, for tools that take a pattern literally.
-            let is_deep = pattern.contains('/');
-            let glob = if is_deep { pattern.to_owned() } else { format!("**/{pattern}") };
+            // Spelled out for tools that take a pattern literally: in the folder itself, or below any
+            // number of folders.
+            let glob = match pattern {
+                path if path.contains('/') => path.to_owned(),
+                name if files.is_flat => format!("./{name}"),
+                name => format!("**/{name}"),
+            };
             Need::new(Skill::Find).with_text(Role::Glob, glob)
         };
         let need = in_folder(need, folder.filter(|folder| *folder != "."));

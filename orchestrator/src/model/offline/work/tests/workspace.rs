@@ -189,8 +189,12 @@ impl Workspace {
 
     fn find(&self, pattern: &str, folder: &str, sort: &str, limit: Option<u64>) -> String {
         let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        let glob = pattern.strip_prefix("**/").unwrap_or(pattern);
+        let is_flat = pattern.starts_with("./");
+        let glob = pattern.trim_start_matches("**/").trim_start_matches("./");
         let is_match = |path: &str| {
+            if is_flat && path[prefix.len()..].contains('/') {
+                return false;
+            }
             let name = path.rsplit('/').next().unwrap();
             match glob.split_once('*') {
                 Some((start, end)) => name.starts_with(start) && name.ends_with(end),
