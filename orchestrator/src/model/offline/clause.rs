@@ -137,6 +137,10 @@ impl<'a> Clause<'a> {
     /// The order in which files are meant to be looked at.
     fn order(&self) -> Option<Order> {
         let orders = [
+            (Order::Newest, p::NEWEST_DOWN),
+            (Order::Oldest, p::OLDEST_UP),
+            (Order::Largest, p::LARGEST_DOWN),
+            (Order::Smallest, p::SMALLEST_UP),
             // Before the newest: "least recently modified".
             (Order::Oldest, p::OLDEST),
             (Order::Newest, p::NEWEST),
@@ -172,7 +176,8 @@ impl<'a> Clause<'a> {
             "{n} 个",
             "前 {n}",
         ];
-        let most = if self.says(p::SORTED) { MANY } else { 1 };
+        let whole = [p::SORTED, p::NEWEST_DOWN, p::OLDEST_UP, p::LARGEST_DOWN, p::SMALLEST_UP];
+        let most = if whole.iter().any(|words| self.says(words)) { MANY } else { 1 };
         let count = number(&counts, &numerals::plain(&self.without_kinds())).unwrap_or(most);
         let places = [
             "no {n} (largest|biggest|heaviest|newest|latest|most recent|oldest|smallest)",

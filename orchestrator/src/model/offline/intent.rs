@@ -223,7 +223,7 @@ fn search(clause: &Clause<'_>) -> Option<Goal> {
     let has_file = clause.places.file().is_some();
     let speaks_of_text = clause.says(p::FILES)
         || clause.says(p::LINES)
-        || clause.says("anything, anyone, any code, 代码")
+        || clause.says("anything, anyone, any code, 代码, 什么地方, 哪里, 哪儿, 何处")
         || has_file;
     let is_mention = clause.says(p::MENTION) && speaks_of_text;
     let is_quoted = clause.tokens.iter().any(|token| token.kind == tokens::Kind::Quote);

@@ -840,6 +840,22 @@ fn commands_that_people_know_are_taken_as_wishes() {
 }
 
 #[test]
+fn an_order_may_be_named_from_end_to_end() {
+    for (order, words) in [
+        ("newest", ["from newest to oldest", "newest first", "from the latest to the oldest"]),
+        ("oldest", ["from oldest to newest", "oldest first", "earliest to latest"]),
+        ("largest", ["from largest to smallest", "largest first", "biggest to smallest"]),
+        ("smallest", ["from smallest to largest", "smallest first", "small to large"]),
+    ] {
+        for words in words {
+            let expected = format!("100 {order} * in src flat");
+            check(&expected, &[&format!("List the files in src {words}")]);
+        }
+    }
+    check("places of 'kiwi' * in docs", &["docs 下哪里出现了 kiwi", "docs 里什么地方提到了 kiwi"]);
+}
+
+#[test]
 fn a_content_may_be_introduced_by_what_kind_of_thing_it_is() {
     check(
         "write '42' to a.txt",
