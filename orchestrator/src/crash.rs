@@ -24,7 +24,7 @@ pub const POINTS: &[&str] = &[
     "call.after_settled",
 ];
 
-/// The points of a rollback, each crossed once for every call that is taken back.
+/// The points of a rollback; all but the first are crossed once for every call that is taken back.
 pub const OF_ROLLBACK: &[&str] =
     &["rollback.before_asked", "rollback.before_send", "rollback.after_answer"];
 

@@ -2,9 +2,13 @@
 //! point is armed in the owner, another orchestrator carries on, and the ledger says how often the
 //! call was made.
 //!
-//! Each point once is here; one fault many times is `crash_points/soak.rs`.
+//! Each point once is here; those of a rollback are in `crash_points/rollback.rs`, and one fault many
+//! times is `crash_points/soak.rs`.
 
+mod rollback;
 mod soak;
+
+pub(crate) use self::rollback::noted_calls;
 
 use std::{
     panic::AssertUnwindSafe,

@@ -28,6 +28,7 @@ mod planner;
 mod raw;
 mod repeats;
 mod replay;
+mod rollback;
 mod shapes;
 mod supervise;
 mod whole;

@@ -1,8 +1,10 @@
 //! A real etcd server on free ports of the loopback interface.
 
 use std::{
+    collections::BTreeSet,
     net::TcpListener,
     process::{Child, Command, Stdio},
+    sync::Mutex,
     time::Duration,
 };
 
@@ -58,7 +60,13 @@ impl Drop for Etcd {
     }
 }
 
-/// A port that nobody listens on at the moment.
+/// A port that nobody listens on at the moment, and that nobody else in this process was given.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    loop {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        if GIVEN.lock().unwrap().insert(port) {
+            return port;
+        }
+    }
 }

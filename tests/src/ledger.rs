@@ -1,12 +1,12 @@
 //! The oracle of what was done: a tool service on raw gRPC, without the kit. Each call that it starts
 //! is a line with the call's id in a file of its own, written and synced before the work begins. It
-//! keeps the contract of the wire: outcomes by call id, attach, and a floor under epochs. The same on
-//! the kit is `ledger/on_kit.rs`.
+//! keeps the contract of the wire: outcomes by call id, attach, and a floor under epochs. A call that is
+//! taken back is a line too, so that it can be counted. The same on the kit is `ledger/on_kit.rs`.
 
 mod on_kit;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs::File,
     io::Write as _,
     path::{Path, PathBuf},
@@ -39,6 +39,11 @@ use tonic_types::{ErrorDetails, StatusExt as _};
 /// Its tools: one that only reads, one that may be repeated, one that is neither.
 pub const LEDGER_TOOLS: [&str; 3] = ["ledger_read", "ledger_put", "ledger_add"];
 
+/// Another one, whose lines are struck out again when its calls are taken back.
+pub const LEDGER_KEEP: &str = "ledger_keep";
+/// How the line begins that strikes out the line of a call.
+const STRUCK: &str = "struck ";
+
 /// A running ledger; gone when dropped.
 pub struct Ledger {
     book: Arc<Book>,
@@ -66,6 +71,8 @@ struct Book {
 struct Entries {
     floors: HashMap<(String, u32), (u64, u64)>,
     calls: HashMap<String, watch::Receiver<Option<String>>>,
+    struck: HashSet<String>,
+    changed: HashSet<String>,
 }
 
 impl Ledger {
@@ -129,10 +136,21 @@ impl Ledger {
     /// How often each call was started.
     pub fn counts(&self) -> HashMap<String, usize> {
         let mut counts = HashMap::new();
-        for line in self.lines() {
+        for line in self.lines().into_iter().filter(|line| !line.starts_with(STRUCK)) {
             *counts.entry(line).or_default() += 1;
         }
         counts
+    }
+
+    /// The ids of the calls that were taken back, each time that one was, in order.
+    pub fn struck(&self) -> Vec<String> {
+        let lines = self.lines();
+        lines.iter().filter_map(|line| line.strip_prefix(STRUCK)).map(str::to_owned).collect()
+    }
+
+    /// From now on a look says that the call can be taken back, and it cannot.
+    pub fn let_change(&self, call_id: &str) {
+        self.book.state.lock().unwrap().changed.insert(call_id.to_owned());
     }
 
     /// How many requests of owners that are none any more were refused.
@@ -207,9 +225,10 @@ impl ToolService for Service {
 
     async fn rollback(
         &self,
-        _: Request<wire::RollbackRequest>,
+        request: Request<wire::RollbackRequest>,
     ) -> Result<Response<wire::RollbackResponse>, Status> {
-        Err(Status::unimplemented("what is written stays"))
+        let result = Some(self.book.strike(&request.into_inner())?);
+        Ok(Response::new(wire::RollbackResponse { result }))
     }
 
     async fn forget(
@@ -240,14 +259,7 @@ impl Book {
         mode: InvokeMode,
     ) -> Result<watch::Receiver<Option<String>>, Status> {
         let mut state = self.state.lock().unwrap();
-        let epoch = call.epoch.unwrap_or_default();
-        let epoch = (epoch.generation, epoch.revision);
-        let floor = state.floors.entry((call.deployment.clone(), call.partition)).or_default();
-        if epoch < *floor {
-            self.stale.fetch_add(1, Ordering::SeqCst);
-            return Err(refuse(Code::FailedPrecondition, reason::STALE_OWNER));
-        }
-        *floor = epoch;
+        self.admit(&mut state, &call)?;
         if let Some(known) = state.calls.get(&call.call_id) {
             self.repeats.fetch_add(1, Ordering::SeqCst);
             return Ok(known.clone());
@@ -258,9 +270,7 @@ impl Book {
         if call.incarnation != self.incarnation {
             return Err(refuse(Code::Unavailable, reason::NOT_ADMITTED));
         }
-        let mut file = File::options().append(true).open(&self.path).unwrap();
-        writeln!(file, "{}", call.call_id).unwrap();
-        file.sync_data().unwrap();
+        self.note(&call.call_id);
         let arguments: Value = serde_json::from_slice(&call.arguments).unwrap();
         let work = Duration::from_millis(arguments["work_ms"].as_u64().unwrap_or(0));
         let note = arguments["note"].as_str().unwrap_or_default().to_owned();
@@ -272,6 +282,48 @@ impl Book {
             let _ = sender.send(Some(format!("noted {note}")));
         });
         Ok(outcome)
+    }
+
+    /// Lets nobody in who is no owner any more.
+    fn admit(&self, state: &mut Entries, call: &wire::ToolCall) -> Result<(), Status> {
+        let epoch = call.epoch.unwrap_or_default();
+        let epoch = (epoch.generation, epoch.revision);
+        let floor = state.floors.entry((call.deployment.clone(), call.partition)).or_default();
+        if epoch < *floor {
+            self.stale.fetch_add(1, Ordering::SeqCst);
+            return Err(refuse(Code::FailedPrecondition, reason::STALE_OWNER));
+        }
+        *floor = epoch;
+        Ok(())
+    }
+
+    /// Strikes out the line of a call, or says whether it could be. The oracle asks for the name of
+    /// the wish, and does not rely on it: whoever strikes twice is seen.
+    fn strike(
+        &self,
+        asked: &wire::RollbackRequest,
+    ) -> Result<wire::rollback_response::Result, Status> {
+        use wire::rollback_response::Result as Answer;
+        let call = asked.call.clone().unwrap_or_default();
+        let mut state = self.state.lock().unwrap();
+        self.admit(&mut state, &call)?;
+        if call.tool != LEDGER_KEEP {
+            return Ok(Answer::NotReversible("What is written stays.".to_owned()));
+        }
+        if !asked.dry_run && state.changed.contains(&call.call_id) {
+            return Ok(Answer::Conflict("Its line was changed.".to_owned()));
+        }
+        let name = format!("{} {}", asked.rollback_id, call.call_id);
+        if !asked.dry_run && state.struck.insert(name) {
+            self.note(&format!("{STRUCK}{}", call.call_id));
+        }
+        Ok(Answer::Undone("Its line is struck out.".to_owned()))
+    }
+
+    fn note(&self, line: &str) {
+        let mut file = File::options().append(true).open(&self.path).unwrap();
+        writeln!(file, "{line}").unwrap();
+        file.sync_data().unwrap();
     }
 }
 
@@ -286,7 +338,8 @@ fn description() -> wire::DescribeResponse {
         "properties": {"note": {"type": "string"}, "work_ms": {"type": "integer"}},
         "required": ["note"], "additionalProperties": false,
     });
-    let tools = LEDGER_TOOLS.map(|name| wire::ToolDescriptor {
+    let names = LEDGER_TOOLS.into_iter().chain([LEDGER_KEEP]);
+    let tools = names.map(|name| wire::ToolDescriptor {
         name: name.to_owned(),
         description: format!("Notes a line in the ledger ({name}). Not for files."),
         input_schema: schema.to_string(),
@@ -296,6 +349,7 @@ fn description() -> wire::DescribeResponse {
             idempotent: name == "ledger_put",
             open_world: false,
         }),
+        reversible: name == LEDGER_KEEP,
         affinity: wire::Affinity::None.into(),
         effects: if name == "ledger_read" {
             vec![wire::Effect::Read.into()]
@@ -316,6 +370,6 @@ fn description() -> wire::DescribeResponse {
         version: "0.1.0".to_owned(),
         // Whoever calls compares it with what was registered, and no more.
         digest: "1ed6e2".repeat(10),
-        tools: tools.to_vec(),
+        tools: tools.collect(),
     }
 }

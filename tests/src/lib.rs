@@ -33,7 +33,7 @@ pub use self::{
     disk::SmallDisk,
     etcd::Etcd,
     events::Events,
-    ledger::{LEDGER_TOOLS, Ledger},
+    ledger::{LEDGER_KEEP, LEDGER_TOOLS, Ledger},
     model::{ModelServer, Reply},
     otlp::{Collector, Span},
     postgres::{PASSWORD, PASSWORD_IN_URL, Postgres, Stop},

@@ -8,9 +8,13 @@ use std::{
     time::Duration,
 };
 
-use callboard_tool::{About, Call, Effect, Example, Failure, Output, Service, Tool};
+use callboard_tool::{
+    About, Call, Effect, Example, Failure, Intent, Output, Rollback, Service, Tool, Undo,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
+
+use super::{LEDGER_KEEP, STRUCK};
 
 /// The service over the file at `path`.
 pub(super) fn service(path: &Path) -> Service {
@@ -19,6 +23,7 @@ pub(super) fn service(path: &Path) -> Service {
         .tool(note("ledger_read"))
         .tool(note("ledger_put"))
         .tool(note("ledger_add"))
+        .tool(note(LEDGER_KEEP))
 }
 
 struct Note {
@@ -47,16 +52,33 @@ impl Tool for Note {
             .timeout(Duration::from_mins(1));
         match self.name {
             "ledger_read" => about.read_only().effects(&[Effect::Read]),
+            LEDGER_KEEP => about.reversible().effects(&[Effect::Write]),
             "ledger_put" => about.idempotent().effects(&[Effect::Write]),
             _ => about.effects(&[Effect::Write]),
         }
     }
 
     async fn invoke(&self, args: Args, call: &Call) -> Result<Output, Failure> {
-        let mut file = File::options().append(true).open(&self.path).unwrap();
-        writeln!(file, "{}", call.id()).unwrap();
-        file.sync_data().unwrap();
+        if self.name == LEDGER_KEEP {
+            call.intend(Intent::new(&args.note)?).await?;
+        }
+        self.write(call.id());
         tokio::time::sleep(Duration::from_millis(args.work_ms)).await;
         Ok(Output::text(format!("noted {}", args.note)))
+    }
+
+    async fn rollback(&self, undo: &Undo, call: &Call) -> Rollback {
+        if !undo.dry_run {
+            self.write(&format!("{STRUCK}{}", call.id()));
+        }
+        Rollback::Undone("Its line is struck out.".to_owned())
+    }
+}
+
+impl Note {
+    fn write(&self, line: &str) {
+        let mut file = File::options().append(true).open(&self.path).unwrap();
+        writeln!(file, "{line}").unwrap();
+        file.sync_data().unwrap();
     }
 }
