@@ -5,10 +5,11 @@ use std::fs;
 use callboard_proto::tool::{
     self as wire, InvokeMode, outcome, rollback_response::Result as Undone,
 };
+use callboard_tool::testing::Program;
 use serde_json::json;
 use tonic::Code;
 
-use crate::program::{Place, Program};
+use crate::program::Place;
 
 /// The rename itself, which is killed before it is done; the temporary file is whole by then.
 const BEFORE: &str = "renameat";
@@ -18,9 +19,9 @@ const AFTER: &str = "fsync";
 async fn cut_off(place: &Place, at: &str) -> (Program, wire::ToolCall) {
     let mut program = place.serve_until(at).await;
     let arguments = json!({"path": "a.md", "content": "new\n"});
-    let call = program.approved("write_file", &arguments).await;
-    program.send(&call, InvokeMode::Start).await.unwrap_err();
-    assert!(program.is_killed().await);
+    let call = program.approved("write_file", &arguments).await.unwrap();
+    program.outcome(&call, InvokeMode::Start).await.unwrap_err();
+    assert!(program.is_killed().await.unwrap());
     (place.serve().await, call)
 }
 
@@ -37,10 +38,10 @@ async fn a_write_that_died_before_its_rename_is_started_again_under_the_same_id(
     fs::write(place.at("a.md"), "old\n").unwrap();
     let (program, call) = cut_off(&place, BEFORE).await;
     assert_eq!(fs::read(place.at("a.md")).unwrap(), b"old\n");
-    let status = program.send(&call, InvokeMode::Attach).await.unwrap_err();
+    let status = program.outcome(&call, InvokeMode::Attach).await.unwrap_err();
     assert_eq!(status.code(), Code::NotFound);
     assert_eq!(place.names(), ["a.md"], "what the dead process began is removed");
-    let (told, _) = content(program.send(&call, InvokeMode::Start).await.unwrap());
+    let (told, _) = content(program.outcome(&call, InvokeMode::Start).await.unwrap());
     assert!(told.starts_with("Wrote a.md: 4 bytes, 1 line;"), "{told}");
     assert_eq!(fs::read(place.at("a.md")).unwrap(), b"new\n");
 }
@@ -51,16 +52,16 @@ async fn a_write_that_died_after_its_rename_is_told_and_can_be_taken_back() {
     fs::write(place.at("a.md"), "old\n").unwrap();
     let (program, call) = cut_off(&place, AFTER).await;
     assert_eq!(fs::read(place.at("a.md")).unwrap(), b"new\n");
-    let outcome = program.send(&call, InvokeMode::Start).await.unwrap();
+    let outcome = program.outcome(&call, InvokeMode::Start).await.unwrap();
     let (told, token) = content(outcome.clone());
     assert_eq!(
         told,
         "Wrote a.md: 4 bytes, 1 line; the old content is replaced. Nothing more to do for \
          this file."
     );
-    assert_eq!(token, "kept:call");
-    assert_eq!(program.send(&call, InvokeMode::Attach).await.unwrap(), outcome);
-    let undone = program.undo(&call).await.unwrap();
+    assert_eq!(token, format!("kept:{}", call.call_id));
+    assert_eq!(program.outcome(&call, InvokeMode::Attach).await.unwrap(), outcome);
+    let undone = program.undo(&call, "wish").await.unwrap();
     assert!(matches!(undone, Undone::Undone(_)), "{undone:?}");
     assert_eq!(fs::read(place.at("a.md")).unwrap(), b"old\n");
     assert_eq!(place.names(), ["a.md"]);
@@ -72,10 +73,10 @@ async fn a_file_that_somebody_changed_after_the_crash_is_not_guessed_about() {
     fs::write(place.at("a.md"), "old\n").unwrap();
     let (program, call) = cut_off(&place, AFTER).await;
     fs::write(place.at("a.md"), "by somebody\n").unwrap();
-    let status = program.send(&call, InvokeMode::Attach).await.unwrap_err();
+    let status = program.outcome(&call, InvokeMode::Attach).await.unwrap_err();
     assert_eq!(status.code(), Code::DataLoss);
     // Started again it is judged again, and what was approved is no longer what it would do.
-    let outcome = program.send(&call, InvokeMode::Start).await.unwrap();
+    let outcome = program.outcome(&call, InvokeMode::Start).await.unwrap();
     let Some(outcome::Result::Failure(failure)) = outcome.result else { panic!() };
     assert_eq!(failure.kind(), wire::FailureKind::PreviewChanged);
     assert_eq!(fs::read(place.at("a.md")).unwrap(), b"by somebody\n");
@@ -88,16 +89,16 @@ async fn a_rollback_that_died_on_either_side_of_its_rename_is_finished() {
         fs::write(place.at("a.md"), "old\n").unwrap();
         let program = place.serve().await;
         let arguments = json!({"path": "a.md", "content": "new\n"});
-        let call = program.approved("write_file", &arguments).await;
-        program.send(&call, InvokeMode::Start).await.unwrap();
-        program.kill().await;
+        let call = program.approved("write_file", &arguments).await.unwrap();
+        program.outcome(&call, InvokeMode::Start).await.unwrap();
+        program.kill().await.unwrap();
         let mut program = place.serve_until(at).await;
-        program.undo(&call).await.unwrap_err();
-        assert!(program.is_killed().await);
+        program.undo(&call, "wish").await.unwrap_err();
+        assert!(program.is_killed().await.unwrap());
         let program = place.serve().await;
-        let undone = program.undo(&call).await.unwrap();
+        let undone = program.undo(&call, "wish").await.unwrap();
         assert!(matches!(undone, Undone::Undone(_)), "{undone:?}");
         assert_eq!(fs::read(place.at("a.md")).unwrap(), b"old\n");
-        assert_eq!(program.undo(&call).await.unwrap(), undone);
+        assert_eq!(program.undo(&call, "wish").await.unwrap(), undone);
     }
 }

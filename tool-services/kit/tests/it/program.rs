@@ -1,27 +1,17 @@
-//! The program as a process, its folder, and a caller of it.
+//! The program as a process, and its folder.
 
 use std::{
     fs,
     path::PathBuf,
-    process::Stdio,
     sync::atomic::{AtomicU32, Ordering},
-    time::Duration,
 };
 
-use callboard_discovery::{Config, Instance, transport};
-use callboard_proto::tool::{self as wire, tool_service_client::ToolServiceClient};
-use callboard_tool::testing::collect;
-use serde_json::Value;
+use callboard_tool::testing::Program;
 use tempfile::TempDir;
-use tokio::{
-    process::{Child, Command},
-    time::timeout,
-};
-use tonic::Status;
+use tokio::process::Command;
 
 use crate::ledger::FILE;
 
-const PATIENCE: Duration = Duration::from_secs(30);
 /// The disk has few pages: SQLite's index of its log alone takes eight.
 const SMALL: &str = "size=512k,mode=0700";
 
@@ -30,12 +20,6 @@ pub(crate) struct Place {
     folder: TempDir,
     has_small_disk: bool,
     started: AtomicU32,
-}
-
-pub(crate) struct Program {
-    child: Child,
-    pub(crate) instance: Instance,
-    client: ToolServiceClient<transport::Channel>,
 }
 
 impl Place {
@@ -77,25 +61,11 @@ impl Place {
         } else {
             Command::new(own)
         };
-        let child = command
+        command
             .args(["--exact", "crash::serves_where_the_environment_says_so"])
-            .env("CALLBOARD_DIRECTORY", &directory)
             .env("CALLBOARD_STORE", self.path("store"))
-            .env(FILE, self.path("ledger.txt"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let discovery =
-            callboard_discovery::connect(Config::Directory { path: directory }).await.unwrap();
-        let mut live = discovery.live();
-        let found = live.wait_for(|live| !live.instances.is_empty());
-        let found = timeout(PATIENCE, found).await.unwrap().unwrap();
-        let instance = found.instances.values().next().unwrap().clone();
-        drop(found);
-        let channel = transport::channel(&instance.address, &transport::Credentials::default());
-        Program { child, instance, client: ToolServiceClient::new(channel.unwrap()) }
+            .env(FILE, self.path("ledger.txt"));
+        Program::start(command, &directory).await.unwrap()
     }
 
     /// Fills the small disk; the file to remove again is what it gives.
@@ -106,60 +76,5 @@ impl Place {
         let error = fs::write(&fill, vec![0; 1024 * 1024]).unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
         fill
-    }
-}
-
-impl Program {
-    pub(crate) fn call(&self, tool: &str, arguments: &Value) -> wire::ToolCall {
-        wire::ToolCall {
-            deployment: "test".to_owned(),
-            call_id: uuid::Uuid::now_v7().to_string(),
-            attempt: 1,
-            session: "session".to_owned(),
-            partition: 1,
-            epoch: Some(wire::Epoch { generation: 1, revision: 10 }),
-            incarnation: self.instance.incarnation.clone(),
-            team: "default".to_owned(),
-            tool: tool.to_owned(),
-            arguments: arguments.to_string().into(),
-            ..wire::ToolCall::default()
-        }
-    }
-
-    pub(crate) async fn send(
-        &self,
-        call: &wire::ToolCall,
-        mode: wire::InvokeMode,
-    ) -> Result<wire::Outcome, Status> {
-        let request = wire::InvokeRequest { call: Some(call.clone()), mode: mode.into() };
-        let stream = self.client.clone().invoke(request).await?.into_inner();
-        collect(stream).await.map(|(_, outcome)| outcome)
-    }
-
-    pub(crate) async fn undo(
-        &self,
-        call: &wire::ToolCall,
-        rollback_id: &str,
-    ) -> Result<wire::rollback_response::Result, Status> {
-        let call = wire::ToolCall { arguments: Vec::new().into(), ..call.clone() };
-        let request = wire::RollbackRequest {
-            call: Some(call),
-            rollback_id: rollback_id.to_owned(),
-            ..wire::RollbackRequest::default()
-        };
-        let response = self.client.clone().rollback(request).await?.into_inner();
-        Ok(response.result.unwrap())
-    }
-
-    /// Waits for the end, and says whether it came by SIGKILL.
-    pub(crate) async fn is_killed(&mut self) -> bool {
-        use std::os::unix::process::ExitStatusExt as _;
-        let status = timeout(PATIENCE, self.child.wait()).await.unwrap().unwrap();
-        status.signal() == Some(9)
-    }
-
-    pub(crate) async fn kill(mut self) {
-        self.child.start_kill().unwrap();
-        assert!(self.is_killed().await);
     }
 }

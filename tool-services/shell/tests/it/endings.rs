@@ -41,7 +41,8 @@ async fn a_deadline_that_comes_first_is_named_as_what_it_is() {
         assert!(failure.message.contains(says), "{}", failure.message);
         assert!(!failure.message.contains("limit is"), "{}", failure.message);
     }
-    let failure = place.run_within(json!({ "command": "sleep 316.7" }), Duration::from_millis(1_900));
+    let failure =
+        place.run_within(json!({ "command": "sleep 316.7" }), Duration::from_millis(1_900));
     let message = failure.await.unwrap_err().message;
     assert!(message.contains(" s of its time limit of 60 s. "), "{message}");
     assert_eq!(processes_with("316.7"), [] as [&str; 0]);
