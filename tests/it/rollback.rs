@@ -20,11 +20,15 @@ struct Scene {
 impl Scene {
     async fn new(calls: &[(&'static str, Value)]) -> Self {
         let calls = calls.to_vec();
-        let model = ModelServer::start(move |n, _| match calls.get(n) {
+        Self::played(move |n| match calls.get(n) {
             Some((tool, arguments)) => Reply::call(tool, arguments),
             None => Reply::text("Done."),
         })
-        .await;
+        .await
+    }
+
+    async fn played(script: impl Fn(usize) -> Reply + Send + Sync + 'static) -> Self {
+        let model = ModelServer::start(move |n, _| script(n)).await;
         let callboard = Callboard::new()
             .env("OPENAI_API_KEY", "sk-test-key-0123456789")
             .env("OPENAI_BASE_URL", &model.base_url());
@@ -202,6 +206,58 @@ async fn a_rollback_told_twice_is_one_rollback_across_a_death() {
     let (status, done) = scene.roll_back(&session, "other", &one).await;
     assert_eq!((status, &done["reason"]), (409, &json!("nothing_to_take_back")), "{done}");
     assert!(done["detail"].as_str().unwrap().contains("taken back already"), "{done}");
+    assert_eq!(scene.stack.stop().await, 0);
+}
+
+#[tokio::test]
+async fn a_rollback_whose_owner_and_client_are_gone_comes_to_its_end() {
+    const WRITES: usize = 60;
+    let scene = Scene::played(|n| match n {
+        0 => Reply::Calls(
+            String::new(),
+            (0..WRITES)
+                .map(|nth| write(&format!("{nth}.md"), "new\n"))
+                .map(|(tool, arguments)| (tool.to_owned(), arguments.to_string()))
+                .collect(),
+        ),
+        _ => Reply::text("Done."),
+    })
+    .await;
+    let (session, calls) = scene.run().await;
+    let left = || (0..WRITES).filter(|n| scene.content(&format!("{n}.md")).is_some()).count();
+    assert_eq!((calls.len(), left()), (WRITES, WRITES));
+    let all = json!({"to_step": 0});
+    let begun = async {
+        let has_begun = || (left() < WRITES).then_some(());
+        within(Duration::from_secs(20), "the first one is gone", has_begun).await;
+        scene.kill("orchestrator").await;
+    };
+    tokio::select! {
+        biased;
+        () = begun => {}
+        answer = scene.roll_back(&session, "key", &all) => panic!("over before: {answer:?}"),
+    }
+    // Nobody asks for it any more.
+    let is_over = || (left() == 0).then_some(());
+    within(Duration::from_secs(30), "the next owner goes on", is_over).await;
+    let (status, done) = scene.roll_back(&session, "key", &all).await;
+    assert_eq!(status, 200, "{done}");
+    let latest_first: Vec<(&str, &str)> =
+        calls.iter().rev().map(|call| (call.as_str(), "undone")).collect();
+    assert_eq!(steps(&done), latest_first);
+    let words =
+        |step: &Value| step["message"].as_str().unwrap().ends_with(", a new file, is removed.");
+    let is_first_answer = done["steps"].as_array().unwrap().iter().all(words);
+    assert!(is_first_answer, "nothing is done twice: {done}");
+    let facts = scene.facts(&session).await;
+    let kinds: Vec<_> = facts.iter().map(|fact| fact["event"]["type"].as_str().unwrap()).collect();
+    let count = |kind: &str| kinds.iter().filter(|one| **one == kind).count();
+    let made = ["rollback.asked", "rollback.started", "rollback.ended"].map(count);
+    assert_eq!(made, [1, WRITES, WRITES], "{kinds:?}");
+    let asked = kinds.iter().position(|kind| *kind == "rollback.asked").unwrap();
+    let taken = kinds.iter().rposition(|kind| *kind == "owner.taken").unwrap();
+    let last = kinds.iter().rposition(|kind| *kind == "rollback.ended").unwrap();
+    assert!(asked < taken && taken < last, "it was in the middle: {kinds:?}");
     assert_eq!(scene.stack.stop().await, 0);
 }
 

@@ -1,6 +1,6 @@
 //! What running effects report and bring back, as events.
 
-use tracing::{debug, error};
+use tracing::{debug, error, info};
 
 use super::{
     actor::{Exit, SessionActor},
@@ -61,6 +61,8 @@ impl SessionActor {
             }
             Done::Settled(Ok(settled)) => self.record_outcome(Event::CallSettled(settled)),
             Done::Undone(Ok(ended)) => {
+                let (call, status) = (&ended.call_id, ended.status.as_str());
+                info!(session = %self.id, %call, status, "taking a call back ended");
                 self.record(Event::RollbackEnded(ended));
                 self.answer_rollbacks();
             }

@@ -23,8 +23,8 @@ use crate::{
     },
 };
 
-/// Time for a service to take one call back, its restart included.
-const LIMIT: Duration = Duration::from_secs(20);
+/// Time for a service to take one call back, its restart included: within what a gateway waits.
+const LIMIT: Duration = Duration::from_secs(12);
 
 /// Somebody who waits for the end of a rollback.
 pub(super) type Waiter = (RollbackId, oneshot::Sender<Result<Rollback, SessionError>>);
