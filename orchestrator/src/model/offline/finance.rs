@@ -112,7 +112,7 @@ fn savings(text: &str, terms: &Terms, principal: &str, rate: &str) -> Option<Sum
     let sign = if has_any(text, SHRINKING) { '-' } else { '+' };
     let often = OFTEN.iter().find(|(_, words)| has_any(text, words)).map(|(times, _)| *times);
     let amount = match often {
-        _ if has_any(text, "simple interest, 单利") => {
+        _ if has_any(text, SIMPLE) => {
             format!("{principal}*(1+{rate}/100*{years})")
         }
         Some(times) => format!("{principal}*(1+{rate}/100/{times})^({times}*{years})"),
@@ -169,11 +169,15 @@ const OFTEN: &[(&str, &str)] = &[
         "compounded daily, compounding daily, compounds daily, daily compound*, 按日复利, 每日复利",
     ),
 ];
+/// Interest earns none itself.
+const SIMPLE: &str = "simple interest, simple rate, simple annual, simple yearly, % simple, is simple, not compounded, \
+    without compounding, 单利";
 /// The interest alone is wanted.
 const ONLY_INTEREST: &str = "how much interest, what interest, interest earned, interest is earned, interest do, \
     interest does, interest will, interest would, 多少利息, 利息多少, 利息是多少, 利息有多少, 利息为多少";
 /// It is spoken of, if only as a way to grow.
-const SPOKEN_OF_INTEREST: &str = "the interest, simple interest, compound interest, 利息";
+const SPOKEN_OF_INTEREST: &str =
+    "the interest, interest on, simple interest, compound interest, 利息";
 /// What comes of it all is wanted.
 const GROWN: &str = "grow, grows, grow to, grow into, amount to, become, becomes, come to, turn into, \
     end up, have, there be, worth, value, 变成, 变为, 增长到, 有多少钱, 值多少, 到期, 能拿, 拿到, 总额";
@@ -328,6 +332,11 @@ mod tests {
         );
         check(
             "Simple interest on 1000 at 5% for 3 years",
+            "round(1000*(1+5/100*3)-1000, 2)",
+            Topic::InterestEarned,
+        );
+        check(
+            "Interest on 1000 at 5% simple for 3 years",
             "round(1000*(1+5/100*3)-1000, 2)",
             Topic::InterestEarned,
         );

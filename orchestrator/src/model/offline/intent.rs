@@ -184,6 +184,7 @@ fn written(order: orders::Order, clause: &Clause<'_>) -> Vec<Goal> {
 /// apart.
 fn goal(clause: &Clause<'_>) -> Option<Goal> {
     quantity::combination(clause)
+        .or_else(|| named::by_command(clause))
         .or_else(|| search(clause))
         .or_else(|| beyond(clause))
         .or_else(|| about_a_file(clause))

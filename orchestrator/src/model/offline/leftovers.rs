@@ -6,9 +6,9 @@
 mod tables;
 
 use self::tables::{
-    BEFORE_NOUNS, CONDITIONS, EXCEPTIONS, FOREIGN, FORMS, LIMITS, LINE_LIMITS, MENTIONS,
-    MORE_OPERATIONS, NO_COMMAND, NO_CONDITIONS, NO_EXCEPTIONS, NO_OPERATIONS, NOUNS, OPERATIONS,
-    SIGNS, SORT_KEYS,
+    BEFORE_NOUNS, COMMANDS, CONDITIONS, EXCEPTIONS, FIND, FOREIGN, FORMS, LIMITS, LINE_LIMITS,
+    MENTIONS, MORE_OPERATIONS, NO_COMMAND, NO_CONDITIONS, NO_EXCEPTIONS, NO_OPERATIONS, NOUNS,
+    OPERATIONS, SIGNS, SORT_KEYS,
 };
 use super::{
     clause::Clause,
@@ -33,6 +33,7 @@ pub(super) fn find(masked: &Masked, clauses: &[String], goals: &[Goal]) -> Optio
         .or_else(|| limit(&bare, &used, (masked, goals)))
         .or_else(|| number(&bare, &used))
         .or_else(|| operation(&bare, &used, goals))
+        .or_else(|| clauses.iter().find_map(|clause| option(clause, &used, goals)))
         .or_else(|| clauses.iter().find_map(|clause| name(clause, &used, goals)))
         .or_else(|| quote(masked, &used, goals))
         .or_else(|| goals.iter().find_map(|goal| several(goal, masked)))
@@ -232,6 +233,27 @@ fn operation(bare: &str, used: &str, goals: &[Goal]) -> Option<String> {
     let left =
         rows.find_map(|(words, signs)| find_any(&text, words).filter(|_| !is_done(signs)))?;
     Some(text[left.0..left.1].to_owned())
+}
+
+/// An option of a command that people type as a wish, which changes what it does.
+fn option(clause: &Clause<'_>, used: &str, goals: &[Goal]) -> Option<String> {
+    if goals.iter().any(|goal| matches!(goal, Goal::Run(_) | Goal::Calculate(_))) {
+        return None;
+    }
+    let (_, plain) =
+        COMMANDS.iter().find(|(verb, _)| clause.tokens.iter().any(|one| one.is(verb)))?;
+    let is_newest = used.contains(&format!("{:?}", Order::Newest));
+    let is_plain = |letters: &str| {
+        letters.chars().all(|one| plain.contains(one) || (one == 't' && is_newest))
+            || (*plain == FIND && ["name", "type"].contains(&letters))
+    };
+    let mut options = clause.tokens.iter().filter_map(|token| token.text.strip_prefix('-'));
+    let option = options.find(|rest| {
+        rest.starts_with(|one: char| one.is_ascii_alphabetic())
+            && !is_plain(rest)
+            && !used.contains(&escaped(&format!("-{rest}")))
+    })?;
+    Some(format!("-{option}"))
 }
 
 /// A file or a kind of file that is named and not looked at.

@@ -38,7 +38,7 @@ pub(super) const SORTED: &str = "sorted, sort, ordered by, order by, newest firs
     biggest first, smallest first, 排序, 排列, 按大小, 按时间, 按修改时间, 按日期, 从大到小, 从小到大, \
     从新到旧, 从旧到新, 由大到小, 由小到大";
 /// An order from one end to the other: its beginning counts.
-pub(super) const NEWEST_DOWN: &str = "newest to oldest, latest to the oldest, newest to the oldest, latest to oldest, newest to earliest, latest to earliest, most recent to oldest";
+pub(super) const NEWEST_DOWN: &str = "ls -t, ls -lt, newest to oldest, latest to the oldest, newest to the oldest, latest to oldest, newest to earliest, latest to earliest, most recent to oldest";
 pub(super) const OLDEST_UP: &str = "oldest to newest, earliest to latest, oldest to latest, earliest to newest, oldest to most recent";
 pub(super) const LARGEST_DOWN: &str =
     "largest to smallest, biggest to smallest, large to small, big to small";

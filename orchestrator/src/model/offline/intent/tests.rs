@@ -835,6 +835,10 @@ fn commands_that_people_know_are_taken_as_wishes() {
     );
     check("places of 'fencing' * in ?", &["grep fencing", "grep -rn fencing"]);
     check("places of 'fencing' * in a.md flat", &["grep fencing a.md", "grep -n fencing a.md"]);
+    check("find *.md in docs", &["find docs -name '*.md'", "find docs/ -type f -name \"*.md\""]);
+    check("find *.md in ?", &["find . -name '*.md'"]);
+    check("100 newest * in src flat", &["ls -t src", "ls -lt src"]);
+    check("list src", &["ls -la src", "ls src"]);
     check("run echo if then", &["run echo if then", "Kindly run echo if then"]);
     check("run for i in 1 2; do echo $i; done", &["run for i in 1 2; do echo $i; done"]);
 }

@@ -62,6 +62,11 @@ pub(super) const FOREIGN: &str = "who, whose, whom, where, why, when, explain, t
     read, list, search, run, execute, delete, remove, open, send, email, remind, draw, sing, 谁, 哪里, \
     哪儿, 为什么, 何时, 什么时候, 解释, 翻译, 写, 读, 保存, 列出, 搜索, 运行, 执行, 删除, 打开, 发送, 提醒, 画, 唱";
 
+/// Commands that people type as a wish, and letters of options that change nothing of what is told.
+pub(super) const COMMANDS: &[(&str, &str)] =
+    &[("ls", "la1hAF"), ("grep", "rRnHsI"), ("wc", "l"), ("cat", ""), ("find", FIND)];
+/// `find` takes words, not letters.
+pub(super) const FIND: &str = " ";
 /// Signs that say more than the numbers around them, where no expression holds them.
 pub(super) const SIGNS: &str = "≠ ≤ ≥ ≦ ≧ != == <= >= < ± ∓ ∑ ∏ ∫ ∂ ∞ ∧ ∨ ⊕ ⊗ ∈ ∪ ∩ ∠ ⌊ ⌈ ∛ ∜";
 /// Forms of a number that no answer is given in.
