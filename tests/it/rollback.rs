@@ -209,20 +209,42 @@ async fn a_rollback_told_twice_is_one_rollback_across_a_death() {
     assert_eq!(scene.stack.stop().await, 0);
 }
 
-#[tokio::test]
-async fn a_rollback_whose_owner_and_client_are_gone_comes_to_its_end() {
-    const WRITES: usize = 60;
-    let scene = Scene::played(|n| match n {
+/// Has the model make so many new files in one step.
+async fn many_writes(count: usize) -> Scene {
+    Scene::played(move |n| match n {
         0 => Reply::Calls(
             String::new(),
-            (0..WRITES)
+            (0..count)
                 .map(|nth| write(&format!("{nth}.md"), "new\n"))
                 .map(|(tool, arguments)| (tool.to_owned(), arguments.to_string()))
                 .collect(),
         ),
         _ => Reply::text("Done."),
     })
-    .await;
+    .await
+}
+
+#[tokio::test]
+async fn a_wish_that_is_told_while_it_is_granted_gets_the_same_answer() {
+    let scene = many_writes(20).await;
+    let (session, calls) = scene.run().await;
+    let all = json!({"to_step": 0});
+    // One after the other, so that they meet it looked at, begun, and over.
+    let wishes = (0..40).map(async |nth| {
+        tokio::time::sleep(Duration::from_millis(4 * nth)).await;
+        scene.roll_back(&session, "key", &all).await
+    });
+    let answers = futures_util::future::join_all(wishes).await;
+    let (status, first) = &answers[0];
+    assert_eq!((*status, steps(first).len()), (200, calls.len()), "{first}");
+    assert!(answers.iter().all(|answer| answer == &answers[0]), "{answers:?}");
+    assert_eq!(scene.stack.stop().await, 0);
+}
+
+#[tokio::test]
+async fn a_rollback_whose_owner_and_client_are_gone_comes_to_its_end() {
+    const WRITES: usize = 60;
+    let scene = many_writes(WRITES).await;
     let (session, calls) = scene.run().await;
     let left = || (0..WRITES).filter(|n| scene.content(&format!("{n}.md")).is_some()).count();
     assert_eq!((calls.len(), left()), (WRITES, WRITES));

@@ -80,15 +80,22 @@ impl Sessions {
         takeback: Takeback,
     ) -> Result<TakenBack, SessionError> {
         let journal = &*self.shared().journal;
-        let (_, session) = query::session(journal, team, id, u64::MAX).await?;
-        let mut takeback = takeback;
-        if session.rollback_under(&takeback.key, &takeback.by).is_none() {
+        let fold = || query::session(journal, team, id, u64::MAX);
+        let is_begun =
+            |session: &Session| session.rollback_under(&takeback.key, &takeback.by).is_some();
+        let (_, session) = fold().await?;
+        let mut calls = Vec::new();
+        if !is_begun(&session) {
             let looked = self.look_at(id, &session, &takeback.what).await?;
-            if looked.is_empty() || looked.iter().any(|one| one.status != UndoStatus::Undone) {
+            let is_clear = looked.iter().all(|one| one.status == UndoStatus::Undone);
+            // What is in the way may be that this very wish is being granted since: a request that
+            // was sent twice.
+            if looked.is_empty() || (!is_clear && !is_begun(&fold().await?.1)) {
                 return Ok(TakenBack::Looked(looked));
             }
-            takeback.calls = looked.into_iter().map(|one| one.call).collect();
+            calls = looked.into_iter().map(|one| one.call).collect();
         }
+        let takeback = Takeback { calls, ..takeback };
         let done = self.with(id, |handle| {
             let (team, takeback) = (team.to_owned(), takeback.clone());
             async move { handle.take_back(team, takeback).await }
