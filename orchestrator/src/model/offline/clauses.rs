@@ -10,7 +10,7 @@ const STARTERS: &str = "tell, give, show, count, read, find, list, write, save, 
     search, check, open, print, display, put, return, where, when, summari*, translate, \
     explain, work, let, name, state, who, whose, why, is it, are they, delete, remove, rename, move, send, email, \
     draw, sing, fix, refactor, improve, ignore, skip, leave, do not, don't, 谁, 为什么, 解释, 删除, 重命名, 不要, 别, 忽略, 告诉, 统计, 数一, 数出, 数它, 数其, 读, 计算, 算, 除以, \
-    乘以, 加上, 减去, 写, 保存, 存, 列, 找, 搜, 查, 给, 它, 其, 一共, 有多少, 共有, 把, 将, \
+    乘以, 加上, 减去, 写, 保存, 存, 列, 找, 搜, 查, 给, 它, 其, 总大小, 总行数, 一共, 有多少, 共有, 把, 将, \
     用, 求, 看, 显示, 打开, 运行, 执行, 说, 总结, 翻译, 输出, 返回, 再, 最后, 哪, 什么";
 
 /// Behind a verb that begins something new, whatever it is.

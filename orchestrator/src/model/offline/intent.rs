@@ -101,7 +101,7 @@ fn one_by_one(clauses: &[String], masked: &Masked) -> Understood {
         let better = of_clause(&Clause::new(&longer, masked));
         if better.is_empty() || better == goals[known..] {
             unclear.push(clause.clone());
-        } else if has_any(clause, p::COUNT) && !has_any(&last, p::COUNT) {
+        } else if shared::asks_more(clause, &last) || shared::are_two(&goals[known..], &better) {
             // `what is in it, and how many are there`: both.
             goals.extend(better);
         } else {
@@ -150,7 +150,7 @@ fn of_clause(clause: &Clause<'_>) -> Vec<Goal> {
         return written(order, clause);
     }
     let goal = orders::run(clause).or_else(|| goal(clause));
-    goal.map(|goal| for_each_file(goal, clause)).unwrap_or_default()
+    goal.map(|goal| shared::for_each_file(goal, clause)).unwrap_or_default()
 }
 
 /// Something to write, after what has to be found out for it.
@@ -169,7 +169,9 @@ fn written(order: orders::Order, clause: &Clause<'_>) -> Vec<Goal> {
     // "the result of 3 * 4", "the number of lines of a.md": not these words, but what they mean.
     let found = if content_words.says(RESULTS) || !is_plain {
         sum(&content_words)
-    } else if content_words.says(p::FINDINGS) {
+    } else if content_words.says(p::FINDINGS)
+        || (content_words.says(p::PARTS_OF_FILES) && content_words.places.file().is_some())
+    {
         goal(&content_words)
     } else {
         None
@@ -192,32 +194,6 @@ fn goal(clause: &Clause<'_>) -> Option<Goal> {
         .or_else(|| show(clause))
         .or_else(|| sum(clause))
         .or_else(|| introduce(clause))
-}
-
-/// A question about one file is asked of every file that is named.
-fn for_each_file(goal: Goal, clause: &Clause<'_>) -> Vec<Goal> {
-    let paths: Vec<&String> = clause.places.files.iter().map(|(_, path)| path).collect();
-    if paths.len() < 2 {
-        return vec![goal];
-    }
-    let of = |path: &String| FileRef::Path(path.clone());
-    let each = |make: &dyn Fn(FileRef) -> Goal| paths.iter().map(|path| make(of(path))).collect();
-    match &goal {
-        Goal::Read { part, .. } => each(&|file| Goal::Read { file, part: part.clone() }),
-        Goal::Headings(_) => each(&Goal::Headings),
-        Goal::Changed(_) => each(&Goal::Changed),
-        Goal::Tell(Quantity::Lines(_)) if clause.says(p::TOGETHER) => {
-            let lines = paths.iter().map(|path| Quantity::Lines(of(path)));
-            vec![Goal::Tell(Quantity::Total(lines.collect()))]
-        }
-        Goal::Tell(Quantity::Bytes(_)) if clause.says(p::TOGETHER) => {
-            let bytes = paths.iter().map(|path| Quantity::Bytes(of(path)));
-            vec![Goal::Tell(Quantity::Total(bytes.collect()))]
-        }
-        Goal::Tell(Quantity::Lines(_)) => each(&|file| Goal::Tell(Quantity::Lines(file))),
-        Goal::Tell(Quantity::Bytes(_)) => each(&|file| Goal::Tell(Quantity::Bytes(file))),
-        _ => vec![goal],
-    }
 }
 
 fn search(clause: &Clause<'_>) -> Option<Goal> {
@@ -374,7 +350,16 @@ fn show(clause: &Clause<'_>) -> Option<Goal> {
     let lists = (clause.says(p::LIST) || clause.says(p::FOLDERS))
         && (has_folder || clause.says(p::FILES) || clause.says("ls, dir"));
     if !is_file && lists {
-        return Some(Goal::List(clause.files().folder));
+        let files = clause.files();
+        // `everything under src`; Chinese says `下` of the folder itself, too.
+        let is_deep = files.folder.is_some()
+            && !files.is_flat
+            && !clause.says("folders, directories, 哪些文件夹, 哪些目录");
+        return Some(if is_deep && clause.says(p::AT_ANY_DEPTH) {
+            Goal::Find(files)
+        } else {
+            Goal::List(files.folder)
+        });
     }
     let points = clause.says(p::POINTERS) && clause.sums().is_empty();
     (is_read && points).then_some(Goal::Read { file: FileRef::It, part: Part::All })

@@ -166,6 +166,8 @@ pub(super) const TOGETHER: &str = "add, add up, 相加, in total, total, togethe
 /// Contents that have to be found out before they are written.
 pub(super) const FINDINGS: &str = "headings, number of, line count, count of, names of, list of, total, output of, 标题, 行数, \
     数量, 个数, 列表, 章节";
+/// The same where a file is named with them.
+pub(super) const PARTS_OF_FILES: &str = "lines of, lines from, lines in, line of, line from, line in, contents of, content of, text of, 行, 内容";
 pub(super) const AVERAGE_SIZE: &str =
     "average size, average file size, mean size, average number of bytes, 平均大小";
 /// The number of a line is wanted.
@@ -175,6 +177,9 @@ pub(super) const LINE_OF: &str = "which line, what line, which lines, what lines
 pub(super) const BELOW: &str = "subfolders, subfolder, subdirectories, subdirectory, recursively, recursive, anywhere, including, \
     nested, all levels, every level, any level, any depth, all depths, whole, entire, everywhere, somewhere, tree, 整个, 子目录, \
     子文件夹, 递归, 包括, 及其, 任意层, 各级, 所有层";
+/// A list is wanted of all below a folder.
+pub(super) const AT_ANY_DEPTH: &str = "under, below, beneath, throughout, subfolders, subdirectories, recursively, recursive, \
+    nested, all levels, any depth, 子目录, 子文件夹, 递归, 各级";
 /// Only what lies in the folder itself counts.
 pub(super) const DIRECTLY: &str = "directly, immediately, top level, top-level, first level, itself, 直接, 顶层, 最上层, 第一层, 本层, 本身";
 /// A file is to be shown that has to be found first.

@@ -12,7 +12,7 @@ const EDGES: &str = "in, under, below, within, inside, of, for, the, a, an, word
     keyword, function, it, on, does, do, is, are, say, says, has, have, line, lines, number, and, file, files, \
     any, all, to, at, from, please, there, that, occurrences, anywhere, where, which, what, find, with, me, \
     tell, show, name, folder, directory";
-const HAN_EDGES: &str = "哪里, 哪儿, 哪些地方, 什么地方, 何处, 怎么说的, 怎么说, 说了什么, 说了些什么, 怎么写的, 怎么写, 写了什么, 说什么, 讲了什么, 是怎么, 关键词, 关键字, 字符串, 这个单词, 这个字符串, 这几个字, 这个词, 一词, 单词, 文字, 文本, 内容, 词语, 函数, \
+const HAN_EDGES: &str = "统计一下, 统计, 数一数, 数一下, 数数, 请问, 帮我, 告诉我, 看看, 哪里, 哪儿, 哪些地方, 什么地方, 何处, 怎么说的, 怎么说, 说了什么, 说了些什么, 怎么写的, 怎么写, 写了什么, 说什么, 讲了什么, 是怎么, 关键词, 关键字, 字符串, 这个单词, 这个字符串, 这几个字, 这个词, 一词, 单词, 文字, 文本, 内容, 词语, 函数, \
     的所有文件, 的文件, 的地方, 的位置, 的行, 有哪些, 是哪些, 哪些文件, 哪些, 文件夹, 目录, 文件, 在哪里, 位于, 出现, \
     一共, 总共, 分别, 都, 下面, 里面, 底下, 在, 里, 中, 下, 内, 的, 了, 过, 吗, 呢, 词, 有, 是, 请, 一下, 与, 和, 第, 查, 找";
 /// Stands where a name was taken out.

@@ -844,6 +844,37 @@ fn commands_that_people_know_are_taken_as_wishes() {
 }
 
 #[test]
+fn what_is_under_a_folder_is_listed_to_any_depth() {
+    check(
+        "find * in src",
+        &[
+            "List every file below src",
+            "List everything under src",
+            "List the files in src and its subfolders",
+            "递归列出 src 里的文件",
+        ],
+    );
+    check("list src", &["List everything in src", "列出 src 目录下的文件"]);
+}
+
+#[test]
+fn what_is_asked_beside_something_is_no_better_word_for_it() {
+    check(
+        "tell files(* in logs flat) | tell all bytes(* in logs flat)",
+        &["logs 里有多少个文件，总大小是多少"],
+    );
+    check(
+        "tell matches('kiwi' * in a.md flat)",
+        &["统计 a.md 里 kiwi 出现的行数", "统计 a.md 中有多少行包含 kiwi"],
+    );
+    check(
+        "first 2 of a.md | write it to b.txt",
+        &["save the first 2 lines of a.md to b.txt", "把 a.md 的前 2 行写入 b.txt"],
+    );
+    check("read a.md | write it to b.txt", &["write the contents of a.md to b.txt"]);
+}
+
+#[test]
 fn an_order_may_be_named_from_end_to_end() {
     for (order, words) in [
         ("newest", ["from newest to oldest", "newest first", "from the latest to the oldest"]),

@@ -69,8 +69,8 @@ pub(super) const COMMANDS: &[(&str, &str)] =
 pub(super) const FIND: &str = " ";
 /// Signs that say more than the numbers around them, where no expression holds them.
 pub(super) const SIGNS: &str = "≠ ≤ ≥ ≦ ≧ != == <= >= < ± ∓ ∑ ∏ ∫ ∂ ∞ ∧ ∨ ⊕ ⊗ ∈ ∪ ∩ ∠ ⌊ ⌈ ∛ ∜";
-/// Forms of a number that no answer is given in.
-pub(super) const FORMS: &str = "hexadecimal, hex, binary, octal, roman, scientific notation, in words, as a fraction, 十六进制, 二进制, \
+/// Forms of a number that no answer is given in, and means that are not the plain one.
+pub(super) const FORMS: &str = "geometric, harmonic, weighted, trimmed, 几何, 调和, 加权, hexadecimal, hex, binary, octal, roman, scientific notation, in words, as a fraction, 十六进制, 二进制, \
     八进制, 罗马数字, 科学计数法, 科学记数法";
 /// Behind an order to run something these belong to no command.
 pub(super) const NO_COMMAND: &str = "unless, only if, only when, but not, except, provided that";

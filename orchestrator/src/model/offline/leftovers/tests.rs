@@ -18,6 +18,8 @@ fn what_is_left_out_of_a_calculation_is_seen() {
         "2 + 2, 并解释一下",
         "A bag of 5kg costs 10 and I take 3 bags",
         "the sine of the sum of 3, 4 and 5, cubed",
+        "the geometric mean of 2 and 8",
+        "2 和 8 的几何平均数",
         "5 + 3 ≠ ?",
         "5 + 3 != ?",
         "3 + 4 ≤ ?",
