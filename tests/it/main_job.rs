@@ -29,11 +29,11 @@ async fn a_loan_is_calculated_by_the_calculator() {
 }
 
 #[tokio::test]
-async fn the_journal_names_the_model_that_is_asked() {
+async fn the_journal_says_which_model_is_asked_and_how_an_attempt_ended() {
     let callboard = Callboard::new();
     let told = callboard.run(&["ask", "--events", "--model", "auto", "1+1"]).await.expect(0);
     callboard.nothing_is_left().await;
-    let events = told.stdout.lines().map(|line| serde_json::from_str::<serde_json::Value>(line));
+    let events = told.stdout.lines().map(serde_json::from_str::<serde_json::Value>);
     let events: Vec<serde_json::Value> = events.collect::<Result<_, _>>().unwrap();
     let asked: Vec<&serde_json::Value> =
         events.iter().filter(|event| event["type"] == "model.requested").collect();
@@ -41,6 +41,9 @@ async fn the_journal_names_the_model_that_is_asked() {
     for event in asked {
         assert_eq!(event["data"]["model"], "offline", "{event}");
     }
+    let kinds: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
+    let call = ["call.planned", "call.judged", "attempt.started", "attempt.ended", "call.settled"];
+    assert!(kinds.windows(5).any(|kinds| kinds == call), "an attempt without an end: {kinds:?}");
 }
 
 #[tokio::test]

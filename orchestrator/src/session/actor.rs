@@ -190,6 +190,11 @@ impl SessionActor {
         Ok(())
     }
 
+    /// A report that came and was not looked at yet.
+    pub(super) fn unheard(&mut self) -> Option<Report> {
+        self.reported.try_recv().ok()
+    }
+
     /// Does at once what follows from the state, then keeps the right effects running.
     pub(super) fn advance(&mut self) {
         while self.exit.is_none() {

@@ -48,6 +48,10 @@ impl SessionActor {
     }
 
     pub(super) fn done(&mut self, key: &Key, done: Result<Done, Panicked>) {
+        // An effect is polled right behind the reports: what it said as it ended is still unheard.
+        while let Some(report) = self.unheard() {
+            self.report(report);
+        }
         let Ok(done) = done else {
             error!(session = %self.id, ?key, "an effect panicked");
             return self.internal(key);
