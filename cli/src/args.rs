@@ -84,6 +84,9 @@ pub(crate) enum Command {
     Trace(OfSession),
     /// Look for what is wrong with this installation
     Doctor(Output),
+    /// Repair what belongs to the journal as a whole
+    #[command(subcommand)]
+    Journal(Journal),
     /// Print the effective settings and where each came from
     Config(Output),
     /// Print the completions for a shell
@@ -91,6 +94,13 @@ pub(crate) enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
+}
+
+/// `callboard journal`.
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub(crate) enum Journal {
+    /// Void every claim of a session's owner so far, after etcd was restored from a backup
+    RaiseGeneration(Output),
 }
 
 /// `--json`.

@@ -1,5 +1,5 @@
-//! The commands, one file each. All but `up`, `serve`, `doctor`, `config` and `completions` are clients
-//! of a gateway: `connect` finds it or starts one. Next: `commands/ask.rs`.
+//! The commands, one file each. All but `up`, `serve`, `doctor`, `journal`, `config` and `completions`
+//! are clients of a gateway: `connect` finds it or starts one. Next: `commands/ask.rs`.
 
 pub(crate) mod here;
 mod connect;
@@ -11,6 +11,7 @@ mod approvals;
 mod trace;
 mod status;
 mod doctor;
+mod journal;
 mod config;
 mod completions;
 mod up;
@@ -38,6 +39,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         Command::Approvals(command) => approvals::run(&here, command).await,
         Command::Trace(of) => trace::run(&here, of).await,
         Command::Doctor(output) => doctor::run(&here, output).await,
+        Command::Journal(command) => journal::run(&here, command).await,
         Command::Config(output) => config::run(&here, output),
         Command::Completions { shell } => completions::run(shell),
         // It wants a runtime of its own size, which `main` gives it.

@@ -191,8 +191,9 @@ async fn take(
     if !refused.is_empty() {
         error!(
             refused = refused.len(),
-            "the journal has seen newer claims: if discovery was restored from a backup, raise \
-             the generation of the deployment"
+            "the journal has seen newer claims: if etcd was restored from a backup, run `callboard \
+             journal raise-generation` once; if another deployment uses this database, give each \
+             one of its own"
         );
         // A key that gives no right keeps others from claiming it.
         let refused = refused.into_iter().map(|(partition, _)| partition).collect();

@@ -36,7 +36,7 @@ pub(crate) async fn check(cluster: &Cluster, runs: &[Value]) {
     assert_eq!(count(cluster, gaps).await, 0, "numbers are dense");
 }
 
-async fn count(cluster: &Cluster, sql: &str) -> i64 {
+pub(crate) async fn count(cluster: &Cluster, sql: &str) -> i64 {
     let (client, connection) =
         tokio_postgres::connect(&cluster.database, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
@@ -44,7 +44,7 @@ async fn count(cluster: &Cluster, sql: &str) -> i64 {
 }
 
 /// Begins `count` runs, over all gateways in turn, and waits until each has sent its call.
-async fn begin(
+pub(crate) async fn begin(
     cluster: &Cluster,
     gateways: &[&Member],
     (count, tool, work): (usize, &str, Duration),
@@ -57,7 +57,7 @@ async fn begin(
     join_all(runs).await
 }
 
-async fn results(streams: &mut [Events]) -> Vec<Value> {
+pub(crate) async fn results(streams: &mut [Events]) -> Vec<Value> {
     let all = join_all(streams.iter_mut().map(Events::result));
     tokio::time::timeout(SOON, all).await.expect("every run ends")
 }

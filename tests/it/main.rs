@@ -17,6 +17,7 @@ mod cancel;
 mod crash_points;
 mod crowd;
 mod failover;
+mod faults;
 mod hook;
 mod journal;
 mod lifecycle;

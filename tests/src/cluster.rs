@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::process::Child;
 
 use crate::{
-    Callboard, Etcd, Events, Ledger, ModelServer, Postgres, Reply, alive, etcd::free_port,
+    Callboard, Etcd, Events, Ledger, ModelServer, Postgres, Proxy, Reply, alive, etcd::free_port,
     http_client, send, wait::within,
 };
 
@@ -103,6 +103,11 @@ impl Cluster {
         Self::with_ledger(etcd, postgres, settings, on_kit).await
     }
 
+    /// The same with a proxy between the orchestrators and the ledger.
+    pub async fn behind_proxy(etcd: &Etcd, postgres: &Postgres, settings: &str) -> Self {
+        Self::with_ledger(etcd, postgres, settings, Ledger::behind_proxy).await
+    }
+
     async fn with_ledger(
         etcd: &Etcd,
         postgres: &Postgres,
@@ -120,16 +125,16 @@ impl Cluster {
         std::fs::write(&token, DEPLOYMENT_TOKEN).unwrap();
         let prefix = format!("/{}", uuid::Uuid::new_v4().simple());
         let config = format!(
-            "[discovery]\nbackend = \"etcd\"\nendpoints = [\"{}\"]\nprefix = \"{prefix}\"\n\
+            "[discovery]\nbackend = \"etcd\"\nendpoints = {:?}\nprefix = \"{prefix}\"\n\
              token_file = \"{}\"\nlease_ttl_ms = {}\n[orchestrator]\n{settings}\n\
              [orchestrator.agent]\nmodel = [\"openai:x\"]\n",
-            etcd.url(),
+            etcd.urls(),
             token.display(),
             LEASE.as_millis(),
         );
         std::fs::write(callboard.home().join("cluster.toml"), config).unwrap();
         let discovery = callboard_discovery::connect(Config::Etcd {
-            endpoints: vec![etcd.url().to_owned()],
+            endpoints: etcd.urls(),
             prefix,
             lease_ttl: LEASE,
             login: None,
@@ -144,6 +149,28 @@ impl Cluster {
     /// Starts an orchestrator, with further variables of the environment.
     pub fn orchestrator(&self, environment: &[(&str, &str)]) -> Member {
         self.serve("orchestrator", &["--listen", "tcp:127.0.0.1:0"], environment)
+    }
+
+    /// Starts an orchestrator that others reach through a proxy alone.
+    pub async fn orchestrator_behind_proxy(&self) -> (Member, Proxy) {
+        let port = free_port();
+        let proxy = Proxy::start(port).await;
+        let listen = format!("tcp:127.0.0.1:{port}");
+        let advertise = format!("tcp:127.0.0.1:{}", proxy.port());
+        let own = ["--listen", &listen, "--advertise", &advertise];
+        (self.serve("orchestrator", &own, &[]), proxy)
+    }
+
+    /// What the processes of a role have said on standard error so far.
+    pub fn said(&self, role: &str) -> String {
+        let number = *self.started.lock().unwrap();
+        let files = (1..=number).map(|n| self.callboard.home().join(format!("{role}{n}.err")));
+        files.filter_map(|file| std::fs::read_to_string(file).ok()).collect()
+    }
+
+    /// Where the settings of its roles are.
+    pub fn config(&self) -> String {
+        self.callboard.home().join("cluster.toml").display().to_string()
     }
 
     /// Starts a gateway and waits until it answers.
@@ -165,7 +192,7 @@ impl Cluster {
             *started
         };
         let home = self.callboard.home();
-        let config = home.join("cluster.toml").display().to_string();
+        let config = self.config();
         let log = std::fs::File::create(home.join(format!("{role}{number}.err"))).unwrap();
         let arguments = [&["serve", role, "--config", &config][..], own].concat();
         let mut command = self.callboard.command(&arguments);

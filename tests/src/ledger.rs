@@ -3,6 +3,7 @@
 //! keeps the contract of the wire: outcomes by call id, attach, and a floor under epochs. A call that is
 //! taken back is a line too, so that it can be counted. The same on the kit is `ledger/on_kit.rs`.
 
+mod described;
 mod on_kit;
 
 use std::{
@@ -19,7 +20,7 @@ use std::{
 };
 
 use callboard_discovery::{
-    Discovery, Instance, InstanceId, Registration, Role, State,
+    Address, Discovery, Instance, InstanceId, Registration, Role, State,
     transport::{self, Credentials, Guard},
 };
 use callboard_proto::{
@@ -30,11 +31,14 @@ use callboard_proto::{
     },
 };
 use futures_util::Stream;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tonic::{Code, Request, Response, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
+
+use self::described::description;
+use crate::{Proxy, etcd::free_port};
 
 /// Its tools: one that only reads, one that may be repeated, one that is neither.
 pub const LEDGER_TOOLS: [&str; 3] = ["ledger_read", "ledger_put", "ledger_add"];
@@ -50,6 +54,7 @@ pub struct Ledger {
     _registration: Option<Registration>,
     _discovery: Arc<dyn Discovery>,
     server: JoinHandle<()>,
+    proxy: Option<Proxy>,
 }
 
 impl std::fmt::Debug for Ledger {
@@ -82,10 +87,39 @@ impl Ledger {
         credentials: &Credentials,
         folder: &Path,
     ) -> Self {
+        Self::start_at(discovery, credentials, folder, None).await
+    }
+
+    /// The same, reached through a proxy alone.
+    pub async fn behind_proxy(
+        discovery: Arc<dyn Discovery>,
+        credentials: &Credentials,
+        folder: &Path,
+    ) -> Self {
+        let port = free_port();
+        let proxy = Proxy::start(port).await;
+        Self::start_at(discovery, credentials, folder, Some((port, proxy))).await
+    }
+
+    /// The proxy that it is reached through.
+    pub fn proxy(&self) -> &Proxy {
+        self.proxy.as_ref().expect("it was started behind one")
+    }
+
+    async fn start_at(
+        discovery: Arc<dyn Discovery>,
+        credentials: &Credentials,
+        folder: &Path,
+        proxy: Option<(u16, Proxy)>,
+    ) -> Self {
         let book = Book::new(folder);
-        let listen = "tcp:127.0.0.1:0".parse().unwrap();
+        let port = proxy.as_ref().map_or(0, |(port, _)| *port);
+        let listen = format!("tcp:127.0.0.1:{port}").parse().unwrap();
         let bound = transport::bind(&listen, credentials).await.unwrap();
-        let address = bound.address().clone();
+        let proxy = proxy.map(|(_, proxy)| proxy);
+        let address = proxy.as_ref().map_or(bound.address().clone(), |proxy| {
+            Address::Tcp(format!("127.0.0.1:{}", proxy.port()))
+        });
         let service = ToolServiceServer::new(Service { book: Arc::clone(&book) });
         let server = tonic::transport::Server::builder()
             .layer(Guard::new(credentials))
@@ -111,7 +145,7 @@ impl Ledger {
             })
             .await
             .unwrap();
-        Self { book, _registration: Some(registration), _discovery: discovery, server }
+        Self { book, _registration: Some(registration), _discovery: discovery, server, proxy }
     }
 
     /// The same ledger on the kit, which registers it.
@@ -124,7 +158,7 @@ impl Ledger {
         let of_kit = Arc::clone(&discovery);
         let server = callboard_tool::serve(service, config, of_kit, CancellationToken::new());
         let server = tokio::spawn(async move { server.await.unwrap() });
-        Self { book, _registration: None, _discovery: discovery, server }
+        Self { book, _registration: None, _discovery: discovery, server, proxy: None }
     }
 
     /// The ids of the calls that were started, in order, read from the file.
@@ -330,46 +364,4 @@ impl Book {
 fn refuse(code: Code, reason: &str) -> Status {
     let details = ErrorDetails::with_error_info(reason, reason::DOMAIN, HashMap::new());
     Status::with_error_details(code, reason, details)
-}
-
-fn description() -> wire::DescribeResponse {
-    let schema = json!({
-        "type": "object",
-        "properties": {"note": {"type": "string"}, "work_ms": {"type": "integer"}},
-        "required": ["note"], "additionalProperties": false,
-    });
-    let names = LEDGER_TOOLS.into_iter().chain([LEDGER_KEEP]);
-    let tools = names.map(|name| wire::ToolDescriptor {
-        name: name.to_owned(),
-        description: format!("Notes a line in the ledger ({name}). Not for files."),
-        input_schema: schema.to_string(),
-        annotations: Some(wire::Annotations {
-            read_only: name == "ledger_read",
-            destructive: false,
-            idempotent: name == "ledger_put",
-            open_world: false,
-        }),
-        reversible: name == LEDGER_KEEP,
-        affinity: wire::Affinity::None.into(),
-        effects: if name == "ledger_read" {
-            vec![wire::Effect::Read.into()]
-        } else {
-            vec![wire::Effect::Write.into()]
-        },
-        preflight: wire::PreflightMode::None.into(),
-        default_timeout_ms: 60_000,
-        cost: wire::CostClass::Cheap.into(),
-        examples: vec![wire::Example {
-            request: "note a line".to_owned(),
-            arguments: json!({"note": "a line"}).to_string(),
-        }],
-        ..wire::ToolDescriptor::default()
-    });
-    wire::DescribeResponse {
-        service: "ledger".to_owned(),
-        version: "0.1.0".to_owned(),
-        // Whoever calls compares it with what was registered, and no more.
-        digest: "1ed6e2".repeat(10),
-        tools: tools.collect(),
-    }
 }

@@ -1,5 +1,5 @@
-//! A TCP proxy in front of a server of the loopback interface, which can lose answers and cut
-//! connections.
+//! A TCP proxy in front of a server of the loopback interface, which can lose what either
+//! side says and cut connections.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -26,6 +26,7 @@ pub struct Proxy {
 #[derive(Debug, Default)]
 struct State {
     loses_answers: AtomicBool,
+    loses_requests: AtomicBool,
     open: Mutex<Vec<AbortHandle>>,
 }
 
@@ -47,6 +48,18 @@ impl Proxy {
     /// What the server says from now on is lost, or passed on again.
     pub fn lose_answers(&self, loses: bool) {
         self.state.loses_answers.store(loses, Ordering::SeqCst);
+    }
+
+    /// What the client says from now on is lost, or passed on again.
+    pub fn lose_requests(&self, loses: bool) {
+        self.state.loses_requests.store(loses, Ordering::SeqCst);
+    }
+
+    /// Loses nothing any more. Connections that have lost something are ended.
+    pub fn heal(&self) {
+        self.lose_answers(false);
+        self.lose_requests(false);
+        self.cut();
     }
 
     /// Ends all connections.
@@ -76,18 +89,18 @@ async fn relay(client: TcpStream, port: u16, state: Arc<State>) {
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
     tokio::select! {
-        () = copy(from_client, to_server, None) => {}
-        () = copy(from_server, to_client, Some(&state.loses_answers)) => {}
+        () = copy(from_client, to_server, &state.loses_requests) => {}
+        () = copy(from_server, to_client, &state.loses_answers) => {}
     }
 }
 
-async fn copy(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, loses: Option<&AtomicBool>) {
+async fn copy(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, loses: &AtomicBool) {
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(count) = from.read(&mut buffer).await {
         if count == 0 {
             return;
         }
-        if loses.is_some_and(|loses| loses.load(Ordering::SeqCst)) {
+        if loses.load(Ordering::SeqCst) {
             continue;
         }
         if to.write_all(&buffer[..count]).await.is_err() {

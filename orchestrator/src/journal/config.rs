@@ -90,6 +90,29 @@ pub async fn inspect(config: &Config, state: &Path) -> Result<Option<Inspection>
     Ok(Some(Inspection { place: path.display().to_string(), damages, warnings: Vec::new() }))
 }
 
+/// Raises the journal's generation by 1, after discovery was restored from a backup; gives the new
+/// one. A journal in a file must not be in use.
+///
+/// # Errors
+/// `Unusable` if there is no file, else as [`open`] and [`PostgresJournal::raise_generation`].
+pub async fn raise_generation(config: &Config, state: &Path) -> Result<u64, JournalError> {
+    if let Some(config) = config.postgres() {
+        let journal = PostgresJournal::open(config).await?;
+        let raised = journal.raise_generation().await;
+        journal.close().await;
+        return raised;
+    }
+    let path = state.join(FILE);
+    if !path.exists() {
+        let what = "there is none; name its database or its state folder".to_owned();
+        return Err(JournalError::Unusable { path: path.display().to_string(), what });
+    }
+    let journal = SqliteJournal::open(sqlite::Config::new(path)).await?;
+    let raised = journal.raise_generation().await;
+    journal.close().await;
+    raised
+}
+
 #[cfg(test)]
 mod tests {
     use super::Config;
