@@ -123,11 +123,7 @@ fn rank(tokens: &[Token], at: usize) -> Option<u8> {
     if is_grepped(tokens, at) {
         return Some(1);
     }
-    // `how many files does docs have`
-    let is_subject = before.is_some_and(|verb| verb.is_any("does, do"))
-        && tokens.get(at + 1).is_some_and(|verb| verb.is_any("have, contain, hold, include"))
-        && tokens[..at].iter().any(|word| word.is_any("file, files, folders, folder, subfolders, subdirectories, directories, documents, what"));
-    if is_subject {
+    if is_subject(tokens, at) {
         return Some(2);
     }
     // `the project` is where everything is; `project` may be a folder.
@@ -159,6 +155,21 @@ fn rank(tokens: &[Token], at: usize) -> Option<u8> {
             && !ends(&before.text, "提到, 用到, 找到, 写到, 谈到, 看到, 说到, 搜到, 得到, 现在")
     });
     ((is_listed && at + 1 == tokens.len()) || is_behind_han).then_some(3)
+}
+
+/// `how many files does docs have`, `docs has how many files`
+fn is_subject(tokens: &[Token], at: usize) -> bool {
+    const HELD: &str =
+        "file, files, folders, folder, subfolders, subdirectories, directories, documents, what";
+    let before = at.checked_sub(1).map(|at| &tokens[at]);
+    let verb = tokens.get(at + 1);
+    let is_owner = before.is_none()
+        && verb.is_some_and(|verb| verb.is_any("has, contains, holds, includes"))
+        && tokens.iter().any(|word| word.is_any("how, which, what"));
+    let is_asked = before.is_some_and(|verb| verb.is_any("does, do"))
+        && verb.is_some_and(|verb| verb.is_any("have, contain, hold, include"))
+        && tokens[..at].iter().any(|word| word.is_any(HELD));
+    is_owner || is_asked
 }
 
 /// `grep WORD FOLDER`, options left out.

@@ -303,6 +303,8 @@ mod tests {
             ("120万元", "(120*10000)"),
             ("12k and 5 kg", "(12*1000) and 5 kg"),
             ("twenty-five times four", "(20+5) times 4"),
+            ("a hundred minus one", "(1*100) minus 1"),
+            ("a dozen times 3, a hundred files", "(1*12) times 3, (1*100) files"),
             ("three hundred and five", "(3*100+5)"),
             ("two thousand", "(2*1000)"),
             ("twelve thousand and one", "(12*1000+1)"),

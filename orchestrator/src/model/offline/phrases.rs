@@ -178,8 +178,9 @@ pub(super) const BELOW: &str = "subfolders, subfolder, subdirectories, subdirect
     nested, all levels, every level, any level, any depth, all depths, whole, entire, everywhere, somewhere, tree, 整个, 子目录, \
     子文件夹, 递归, 包括, 及其, 任意层, 各级, 所有层";
 /// A list is wanted of all below a folder.
-pub(super) const AT_ANY_DEPTH: &str = "under, below, beneath, throughout, subfolders, subdirectories, recursively, recursive, \
-    nested, all levels, any depth, 子目录, 子文件夹, 递归, 各级";
+pub(super) const AT_ANY_DEPTH: &str = "under, below, beneath, throughout, its subfolders, all subfolders, and subfolders, \
+    including subfolders, its subdirectories, all subdirectories, and subdirectories, including subdirectories, recursively, \
+    recursive, nested, all levels, any depth, 及其子目录, 及其子文件夹, 包括子目录, 包括子文件夹, 递归, 各级";
 /// Only what lies in the folder itself counts.
 pub(super) const DIRECTLY: &str = "directly, immediately, top level, top-level, first level, itself, 直接, 顶层, 最上层, 第一层, 本层, 本身";
 /// A file is to be shown that has to be found first.

@@ -854,7 +854,11 @@ fn what_is_under_a_folder_is_listed_to_any_depth() {
             "递归列出 src 里的文件",
         ],
     );
-    check("list src", &["List everything in src", "列出 src 目录下的文件"]);
+    check(
+        "list src",
+        &["List everything in src", "列出 src 目录下的文件", "What are the subfolders of src?"],
+    );
+    check("tell files(*.rs in src flat)", &["src has how many .rs files?"]);
 }
 
 #[test]

@@ -57,6 +57,8 @@ fn english_number(text: &str) -> Option<(String, usize)> {
                 expression.push('+');
             }
             expression.push_str(&digits);
+        } else if found == "a" && end == 0 && is_magnitude(rest[word..].trim_start_matches(' ')) {
+            "1".clone_into(&mut expression);
         } else if found == "hundred" && !expression.is_empty() {
             expression = match expression.rsplit_once('+') {
                 Some((before, last)) => format!("{before}+{last}*100"),
@@ -85,6 +87,13 @@ fn english_number(text: &str) -> Option<(String, usize)> {
     }
     let is_plain = whole.bytes().all(|byte| byte.is_ascii_digit());
     Some((if is_plain { whole } else { format!("({whole})") }, end))
+}
+
+/// Whether a text begins with a magnitude: `a hundred`.
+fn is_magnitude(text: &str) -> bool {
+    let word = &text[..text.bytes().take_while(u8::is_ascii_alphabetic).count()];
+    let is_known = |known: &str| word.eq_ignore_ascii_case(known);
+    is_known("hundred") || SCALES.iter().any(|(known, _)| is_known(known))
 }
 
 /// A sum in brackets; a single term as it is.
