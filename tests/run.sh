@@ -46,7 +46,7 @@ cargo build --workspace --locked
 # `--soak [FAULT]`: not the tests, but each fault of the table as often as it says; a FAULT alone, and
 # SOAK_ROUNDS for another number.
 if [ "${1:-}" = --soak ]; then
-  SOAK="${2:-all}" exec cargo test --locked -p callboard-tests --test it crash_points::soak -- --nocapture
+  SOAK="${2:-all}" exec cargo test --locked -p callboard-tests --test it soak:: -- --nocapture --test-threads=1
 fi
 
 output="$(mktemp)"

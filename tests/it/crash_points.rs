@@ -8,7 +8,7 @@
 mod rollback;
 mod soak;
 
-pub(crate) use self::rollback::noted_calls;
+pub(crate) use self::{rollback::noted_calls, soak::is_soaked};
 
 use std::{
     panic::AssertUnwindSafe,

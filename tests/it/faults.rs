@@ -3,6 +3,7 @@
 
 mod cuts;
 mod etcd;
+mod soak;
 
 use std::time::Duration;
 

@@ -30,6 +30,8 @@ struct Member {
     url: String,
     peer: String,
     data: TempDir,
+    /// Making one takes longer than what it asks for.
+    client: reqwest::Client,
     running: Mutex<Option<Child>>,
 }
 
@@ -52,6 +54,7 @@ impl Etcd {
                 url: url(),
                 peer: url(),
                 data: TempDir::new().unwrap(),
+                client: http_client(reqwest::header::HeaderMap::new()),
                 running: Mutex::default(),
             })
             .collect();
@@ -186,8 +189,7 @@ impl Member {
 
     /// Asks through its JSON gateway.
     async fn post(&self, what: &str, body: &str) -> Option<Value> {
-        let client = http_client(reqwest::header::HeaderMap::new());
-        let request = client.post(format!("{}/v3/{what}", self.url)).body(body.to_owned());
+        let request = self.client.post(format!("{}/v3/{what}", self.url)).body(body.to_owned());
         let answer = request.timeout(Duration::from_secs(2)).send().await.ok()?;
         answer.json().await.ok()
     }

@@ -17,7 +17,7 @@ async fn written_more(cluster: &Cluster, before: i64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn commits_whose_answers_are_lost_are_told_once() {
+pub(super) async fn commits_whose_answers_are_lost_are_told_once() {
     let (etcd, postgres) = (Etcd::start().await, Postgres::shared().await);
     let cluster = Cluster::start(&etcd, postgres, SETTINGS).await;
     let proxy = Proxy::start(postgres.port()).await;
@@ -41,7 +41,7 @@ async fn commits_whose_answers_are_lost_are_told_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_crashes_under_runs_loses_and_repeats_nothing() {
+pub(super) async fn a_database_that_crashes_under_runs_loses_and_repeats_nothing() {
     let (etcd, postgres) = (Etcd::start().await, Postgres::start(&[]).await);
     let cluster = Cluster::start(&etcd, &postgres, SETTINGS).await;
     let _members = [cluster.orchestrator(&[]), cluster.orchestrator(&[])];
@@ -59,7 +59,7 @@ async fn a_database_that_crashes_under_runs_loses_and_repeats_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_broken_way_to_the_owner_costs_its_callers_no_fact() {
+pub(super) async fn a_broken_way_to_the_owner_costs_its_callers_no_fact() {
     let (etcd, postgres) = (Etcd::start().await, Postgres::shared().await);
     let cluster = Cluster::start(&etcd, postgres, SETTINGS).await;
     let (_owner, proxy) = cluster.orchestrator_behind_proxy().await;
@@ -83,7 +83,7 @@ async fn a_broken_way_to_the_owner_costs_its_callers_no_fact() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_broken_way_to_a_tool_repeats_no_call_and_loses_no_outcome() {
+pub(super) async fn a_broken_way_to_a_tool_repeats_no_call_and_loses_no_outcome() {
     let (etcd, postgres) = (Etcd::start().await, Postgres::shared().await);
     let cluster = Cluster::behind_proxy(&etcd, postgres, SETTINGS).await;
     let _owner = cluster.orchestrator(&[]);

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use rustix::process::Signal;
 
 use super::{SETTINGS, SOON};
-use crate::failover::{begin, check, results};
+use crate::failover::{begin, check, count, results};
 
 /// Who owned what, and since when.
 fn revisions(cluster: &Cluster) -> BTreeMap<u32, u64> {
@@ -16,7 +16,7 @@ fn revisions(cluster: &Cluster) -> BTreeMap<u32, u64> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_etcd_runs_go_on_and_new_ones_begin() {
+pub(super) async fn without_etcd_runs_go_on_and_new_ones_begin() {
     let (etcd, postgres) = (Etcd::start().await, Postgres::shared().await);
     let cluster = Cluster::start(&etcd, postgres, SETTINGS).await;
     let _members = [cluster.orchestrator(&[]), cluster.orchestrator(&[])];
@@ -42,7 +42,7 @@ async fn without_etcd_runs_go_on_and_new_ones_begin() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_leader_that_dies_or_stands_still_moves_nothing() {
+pub(super) async fn a_leader_that_dies_or_stands_still_moves_nothing() {
     let (etcd, postgres) = (Etcd::of_three().await, Postgres::shared().await);
     let cluster = Cluster::start(&etcd, postgres, SETTINGS).await;
     let _members = [cluster.orchestrator(&[]), cluster.orchestrator(&[])];
@@ -119,7 +119,7 @@ async fn cut_off(etcd: &Etcd, postgres: &Postgres, (is_heard, cut): Cut) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_owner_that_is_cut_off_from_etcd_alone_makes_no_call_twice() {
+pub(super) async fn an_owner_that_is_cut_off_from_etcd_alone_makes_no_call_twice() {
     let (etcd, postgres) = (Etcd::start().await, Postgres::shared().await);
     let ways: [Cut; 3] = [
         (true, |proxy| proxy.lose_answers(true)),
@@ -134,7 +134,7 @@ async fn an_owner_that_is_cut_off_from_etcd_alone_makes_no_call_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn leases_that_etcd_revokes_cost_a_pause() {
+pub(super) async fn leases_that_etcd_revokes_cost_a_pause() {
     let (etcd, postgres) = (Etcd::start().await, Postgres::shared().await);
     let cluster = Cluster::start(&etcd, postgres, SETTINGS).await;
     let _members = [cluster.orchestrator(&[]), cluster.orchestrator(&[])];
@@ -152,7 +152,8 @@ async fn leases_that_etcd_revokes_cost_a_pause() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_etcd_that_is_older_than_the_journal_is_refused_until_the_generation_is_raised() {
+pub(super) async fn an_etcd_that_is_older_than_the_journal_is_refused_until_the_generation_is_raised()
+ {
     let (etcd, postgres) = (Etcd::start().await, Postgres::shared().await);
     let cluster = Cluster::start(&etcd, postgres, SETTINGS).await;
     let first = cluster.orchestrator(&[]);
@@ -163,7 +164,7 @@ async fn an_etcd_that_is_older_than_the_journal_is_refused_until_the_generation_
     let mut streams = begin(&cluster, &[&gateway], (4, "ledger_add", Duration::ZERO)).await;
     let mut runs = results(&mut streams).await;
     // What the journal knows goes far beyond the backup.
-    etcd.change(2_000).await;
+    etcd.change(1_000).await;
     first.signal(Signal::KILL);
     let second = cluster.orchestrator(&[]);
     within(SOON, "it owns everything", || (cluster.owned_by(second.pid) == 256).then_some(()))
@@ -182,6 +183,14 @@ async fn an_etcd_that_is_older_than_the_journal_is_refused_until_the_generation_
     runs.extend(results(&mut streams).await);
     let ended = said.elapsed();
     cluster.settled(1).await;
-    println!("raised after {raised:?}, runs ended after {ended:?}, settled {:?}", said.elapsed());
+    let claimed = "SELECT count(*) FROM partition WHERE generation = 2";
+    let deadline = std::time::Instant::now() + SOON;
+    while count(&cluster, claimed).await < 256 {
+        assert!(std::time::Instant::now() < deadline, "all is claimed under the new generation");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    println!("raised after {raised:?}, runs ended after {ended:?}, claimed {:?}", said.elapsed());
+    let mut more = begin(&cluster, &[&gateway], (4, "ledger_add", Duration::ZERO)).await;
+    runs.extend(results(&mut more).await);
     check(&cluster, &runs).await;
 }
