@@ -56,5 +56,6 @@ fn is_clear(document: &Value) -> bool {
 }
 
 fn page(document: &Value) -> String {
-    steps(document).iter().map(|step| format!("{}\n", shapes::taken_back(step))).collect()
+    let lines: Vec<String> = steps(document).iter().map(shapes::taken_back).collect();
+    lines.join("\n") + "\n"
 }
