@@ -176,7 +176,15 @@ impl<'a> Clause<'a> {
             "{n} 个",
             "前 {n}",
         ];
-        let whole = [p::SORTED, p::NEWEST_DOWN, p::OLDEST_UP, p::LARGEST_DOWN, p::SMALLEST_UP];
+        let whole = [
+            p::SORTED,
+            p::BY_SIZE,
+            p::BY_TIME,
+            p::NEWEST_DOWN,
+            p::OLDEST_UP,
+            p::LARGEST_DOWN,
+            p::SMALLEST_UP,
+        ];
         let most = if whole.iter().any(|words| self.says(words)) { MANY } else { 1 };
         let count = number(&counts, &numerals::plain(&self.without_kinds())).unwrap_or(most);
         let places = [

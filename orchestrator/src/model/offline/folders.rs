@@ -63,11 +63,25 @@ pub(super) fn find(clause: &str, tokens: &[Token], taken: &[usize]) -> Option<Fo
         let path = tokens[at].text.trim_end_matches('/').to_owned();
         return Some(Folder { at: Some(at), path, is_alone: is_alone(tokens, at) });
     }
+    if let Some(path) = heading(clause, tokens).filter(|_| !taken.contains(&0)) {
+        return Some(Folder { at: Some(0), path, is_alone: true });
+    }
     if let Some(path) = han_name(tokens) {
         return Some(Folder { at: None, path, is_alone: !clause.contains('下') });
     }
     let is_alone = !has_any(clause, EVERYTHING);
     has_any(clause, HERE).then(|| Folder { at: None, path: ".".to_owned(), is_alone })
+}
+
+/// `src: newest file?`
+fn heading(clause: &str, tokens: &[Token]) -> Option<String> {
+    const NO_PLACES: &str = "question, task, todo, request, please, find, list, show, tell, note, help, search, look, hi, \
+        hello, hey, run, execute, read, open, count, answer, quick, urgent, first, next, command, output";
+    let [first, _, ..] = tokens else { return None };
+    let is_headed = clause[first.end..].trim_start().starts_with([':', '：']);
+    let is_name = first.kind == Kind::Word && !is_plain_word(first) && !first.is_any(NO_PLACES);
+    let is_about_files = has_any(&clause[first.end..], "file, files, 文件");
+    (is_headed && is_name && !first.is_file() && is_about_files).then(|| first.text.clone())
 }
 
 /// Whether a word stands where only a folder can.

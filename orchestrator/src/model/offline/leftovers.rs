@@ -33,6 +33,7 @@ pub(super) fn find(masked: &Masked, clauses: &[String], goals: &[Goal]) -> Optio
         .or_else(|| limit(&bare, &used, (masked, goals)))
         .or_else(|| number(&bare, &used))
         .or_else(|| operation(&bare, &used, goals))
+        .or_else(|| clauses.iter().find_map(|clause| other_end(clause, goals)))
         .or_else(|| clauses.iter().find_map(|clause| option(clause, &used, goals)))
         .or_else(|| clauses.iter().find_map(|clause| name(clause, &used, goals)))
         .or_else(|| quote(masked, &used, goals))
@@ -233,6 +234,22 @@ fn operation(bare: &str, used: &str, goals: &[Goal]) -> Option<String> {
     let left =
         rows.find_map(|(words, signs)| find_any(&text, words).filter(|_| !is_done(signs)))?;
     Some(text[left.0..left.1].to_owned())
+}
+
+/// The second of two ends of an order that a clause asks for at once: `the largest and the smallest`.
+fn other_end(clause: &Clause<'_>, goals: &[Goal]) -> Option<String> {
+    let ends = [p::LARGEST, p::SMALLEST, p::NEWEST, p::OLDEST];
+    let whole = [p::NEWEST_DOWN, p::OLDEST_UP, p::LARGEST_DOWN, p::SMALLEST_UP, p::SORTED];
+    let picks = goals.iter().filter(|goal| matches!(goal, Goal::Pick(_))).count();
+    if picks != 1 || whole.iter().any(|words| clause.says(words)) {
+        return None;
+    }
+    let said = ends.iter().filter_map(|words| find_any(&clause.bare, words));
+    let mut said: Vec<_> = said.collect();
+    said.sort_unstable();
+    let (first, last) = (said.first()?, said.last()?);
+    // `least recently modified` holds another end's words.
+    (first.1 <= last.0).then(|| around(&clause.bare, *last))
 }
 
 /// An option of a command that people type as a wish, which changes what it does.

@@ -859,6 +859,8 @@ fn what_is_under_a_folder_is_listed_to_any_depth() {
         &["List everything in src", "列出 src 目录下的文件", "What are the subfolders of src?"],
     );
     check("tell files(*.rs in src flat)", &["src has how many .rs files?"]);
+    check("newest * in src flat", &["src: newest file?"]);
+    check("100 largest *.md in src", &["List md files under src by size"]);
 }
 
 #[test]

@@ -66,6 +66,8 @@ fn what_is_left_out_of_a_request_about_files_is_seen() {
         "列出 a1 和 b2 里的文件",
         "Run `ls` if a.md exists",
         "Find lime or lemon in a1",
+        "the largest and the smallest file in a1",
+        "a1 里最大的文件和最小的文件",
         "ls -S a1",
         "ls -lR a1",
         "cat -n a.md",
