@@ -123,6 +123,7 @@ async fn the_documents_for_programs_have_their_shapes() {
         "list_dir",
         "find_files",
         "write_file",
+        "edit_file",
         "search_text",
         "run_command",
     ] {
@@ -149,5 +150,25 @@ async fn arguments_come_from_a_file_or_standard_input_too() {
         .await
         .expect(0);
     assert_eq!(called.stdout.trim(), "1024");
+    assert_eq!(stack.stop().await, 0);
+}
+
+#[tokio::test]
+async fn an_edit_is_done_once_it_is_approved() {
+    let callboard = Callboard::new();
+    let path = callboard.workspace().join("a.txt");
+    std::fs::write(&path, "n = 1\r\nlast").unwrap();
+    let stack = callboard.up(&[]).await;
+    let arguments =
+        json!({"path": "a.txt", "edits": [{"old": "n = 1\n", "new": "n = 2\nm = 3\n"}]});
+    let arguments = arguments.to_string();
+    let command = ["tools", "call", "edit_file", "--args", &arguments];
+    let refused = callboard.run(&command).await;
+    assert_ne!(refused.code, 0, "{refused:?}");
+    assert_eq!(std::fs::read(&path).unwrap(), b"n = 1\r\nlast");
+    let approved = [&command[..], &["--approve", "edit_file"]].concat();
+    let called = callboard.run(&approved).await.expect(0);
+    assert!(called.stdout.starts_with("Edited a.txt: 1 replacement;"), "{called:?}");
+    assert_eq!(std::fs::read(&path).unwrap(), b"n = 2\r\nm = 3\r\nlast");
     assert_eq!(stack.stop().await, 0);
 }

@@ -12,12 +12,13 @@ const MAX_LINES: usize = 400;
 const EMPTY_NAMES: [&str; 6] = ["utils", "helpers", "common", "types", "manager", "misc"];
 
 /// Tool names that the orchestrator must not know.
-const TOOLS: [&str; 8] = [
+const TOOLS: [&str; 9] = [
     "calculate",
     "read_file",
     "list_dir",
     "find_files",
     "write_file",
+    "edit_file",
     "search_text",
     "run_command",
     "callboard-shell",

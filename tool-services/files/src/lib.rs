@@ -1,4 +1,5 @@
-//! The files service: `read_file`, `list_dir`, `find_files` and `write_file`, one file for each.
+//! The files service: `read_file`, `list_dir`, `find_files`, `write_file` and
+//! `edit_file`, one file for each.
 //!
 //! What other services share lies beside them: the walls of a workspace (`workspace.rs`, on
 //! `beneath.rs` and `walk.rs`) and the one list of sensitive files (`sensitive.rs`). Nothing here
@@ -27,7 +28,9 @@ mod listing;
 
 mod change;
 mod diff;
+mod edit_file;
 mod replace;
+mod under_way;
 mod write_file;
 
 pub mod answer;
@@ -38,9 +41,11 @@ mod tests;
 
 /// The service with its tools.
 pub fn service() -> callboard_tool::Service {
+    let under_way = under_way::UnderWay::default();
     callboard_tool::Service::new("files", env!("CARGO_PKG_VERSION"))
         .tool(read_file::ReadFile)
         .tool(list_dir::ListDir)
         .tool(find_files::FindFiles)
-        .tool(write_file::WriteFile::default())
+        .tool(write_file::WriteFile::new(under_way.clone()))
+        .tool(edit_file::EditFile::new(under_way))
 }

@@ -32,7 +32,7 @@ use crate::{
 
 mod plan;
 
-pub(crate) use self::plan::{Old, Plan, hash, read_old};
+pub(crate) use self::plan::{Edit, MAX_SIZE, Old, Plan, hash, read_old};
 
 /// Bytes written between two looks at whether the call still runs.
 const PIECE: usize = 256 * 1024;

@@ -14,6 +14,7 @@ use callboard_tool::{
 use serde_json::Value;
 use tempfile::TempDir;
 
+mod edit;
 mod find;
 mod list;
 mod read;

@@ -1,11 +1,6 @@
 //! `write_file`: a file's whole content, after a person saw the change. What it would do is in
 //! `replace/plan.rs`, how it is done in `replace.rs`; here is who may do it when.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
-
 use callboard_tool::{
     About, Call, Effect, Example, Failure, Intent, Output, Recovered, Rollback, Tool, Undo, Verdict,
 };
@@ -15,16 +10,21 @@ use serde::{Deserialize, Serialize};
 use crate::{
     answer::{count, json},
     change,
-    meta::Identity,
-    relative::RelativePath,
     replace::{Old, Plan, Written, replace_noting},
-    workspace::{Walls, within},
+    under_way::UnderWay,
+    workspace::within,
 };
 
 /// Writes a file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct WriteFile {
     under_way: UnderWay,
+}
+
+impl WriteFile {
+    pub(crate) fn new(under_way: UnderWay) -> Self {
+        Self { under_way }
+    }
 }
 
 /// What to write.
@@ -65,7 +65,7 @@ impl Tool for WriteFile {
             "Writes a text file of the workspace as a whole: makes a new file with its folders, or \
              replaces all that is in an old one. A person sees the change first and decides. The \
              content is written exactly as given.",
-            "Looking at a file (read_file), running a program (run_command), answers that nobody \
+            "Looking at a file (read_file), changing a few places in one (edit_file), running a program (run_command), answers that nobody \
              asked to have saved.",
             Example::new(
                 "Save \"Meet on Monday\" as notes/monday.md",
@@ -179,48 +179,4 @@ fn output(plan: &Plan, written: &Written) -> Result<Output, Failure> {
         )),
         Some(_) | None => output,
     })
-}
-
-/// The writes that are being done right now, one for each file.
-#[derive(Clone, Debug, Default)]
-struct UnderWay(Arc<Mutex<HashMap<Place, Vec<u8>>>>);
-
-/// A file: the folder that is its workspace, and its path there.
-type Place = (Identity, RelativePath);
-
-impl UnderWay {
-    /// Begins a write unless another one is under way that says something else. Two that say the
-    /// same do not hurt each other.
-    fn begin(&self, walls: &Walls, plan: &Plan) -> Result<Turn, Failure> {
-        let root = walls.root().node(&RelativePath::root());
-        let root = root.map_err(|error| walls.refuse_change(&plan.written, &error))?;
-        let place = (root.meta.identity, plan.path.clone());
-        let mut writes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match writes.get(&place) {
-            Some(content) if *content != plan.content => Err(Failure::conflict(format!(
-                "Another write of `{}` with other content is under way. Only one of the two can \
-                 be meant: nothing was written by this call. Read the file, then decide.",
-                plan.path
-            ))),
-            Some(_) => Ok(Turn { under_way: self.clone(), place: None }),
-            None => {
-                writes.insert(place.clone(), plan.content.clone());
-                Ok(Turn { under_way: self.clone(), place: Some(place) })
-            }
-        }
-    }
-}
-
-/// One write that is being done.
-struct Turn {
-    under_way: UnderWay,
-    place: Option<Place>,
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        if let Some(place) = self.place.take() {
-            self.under_way.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&place);
-        }
-    }
 }

@@ -36,6 +36,18 @@ pub(crate) struct Plan {
     pub(crate) preview: String,
 }
 
+/// How a file's text changes.
+pub(crate) struct Edit {
+    /// What is there now.
+    pub(crate) old: (Meta, Vec<u8>),
+    /// Its content afterwards.
+    pub(crate) content: Vec<u8>,
+    /// Both as a person reads them.
+    pub(crate) texts: (String, String),
+    /// How many bytes of the old content can be kept.
+    pub(crate) room: u64,
+}
+
 /// The file that is to be replaced.
 #[derive(Clone, Debug)]
 pub(crate) struct Old {
@@ -84,6 +96,24 @@ impl Plan {
             Old { meta, bytes, is_same }
         });
         let content = content.into_bytes();
+        Ok(Self { written, path, content, old, permissions: None, preview })
+    }
+
+    /// A change of a text file that stays what it is: in the same encoding, under the same name.
+    ///
+    /// # Errors
+    /// It would become too large.
+    pub(crate) fn edit(written: String, path: RelativePath, edit: Edit) -> Result<Self, Failure> {
+        let Edit { old: (meta, bytes), content, texts, room } = edit;
+        if content.len() as u64 > MAX_SIZE {
+            return Err(too_large(&path, "The content for", content.len() as u64));
+        }
+        let mut notes = notes_old("Edit", &path, &bytes, (size(&content), room));
+        notes.extend(encoding_note(&bytes, "it stays so."));
+        note_links(&meta, &mut notes);
+        let preview = shown(&path, notes, (Some(&bytes), &content), (&texts.0, &texts.1));
+        let is_same = bytes == content;
+        let old = Some(Old { meta, bytes, is_same });
         Ok(Self { written, path, content, old, permissions: None, preview })
     }
 
@@ -140,31 +170,43 @@ fn preview_new(path: &RelativePath, new: &str) -> String {
     if path.parent().is_some_and(|folder| !folder.is_root()) {
         notes.push("Folders of this path that are missing are made.".to_owned());
     }
-    shown(path, notes, None, ("", new))
+    shown(path, notes, (None, new.as_bytes()), ("", new))
 }
 
 fn preview_old(path: &RelativePath, old: &(Meta, Vec<u8>), new: &str, room: u64) -> String {
     let (meta, bytes) = old;
-    let sizes = (size(bytes), size(new.as_bytes()));
-    let mut notes = vec![format!("Replace {path}: {} become {}.", sizes.0, sizes.1)];
-    notes.push(if bytes.len() as u64 <= room {
-        "The old content is kept for some time, and can be restored.".to_owned()
-    } else {
-        "Not reversible: the old content is not kept.".to_owned()
-    });
+    let mut notes = notes_old("Replace", path, bytes, (size(new.as_bytes()), room));
     let old_text = text(bytes, &mut notes);
+    note_links(meta, &mut notes);
+    shown(path, notes, (Some(bytes), new.as_bytes()), (&old_text, new))
+}
+
+fn notes_old(
+    verb: &str,
+    path: &RelativePath,
+    bytes: &[u8],
+    (new_size, room): (String, u64),
+) -> Vec<String> {
+    let kept = if bytes.len() as u64 <= room {
+        "The old content is kept for some time, and can be restored."
+    } else {
+        "Not reversible: the old content is not kept."
+    };
+    vec![format!("{verb} {path}: {} become {new_size}.", size(bytes)), kept.to_owned()]
+}
+
+fn note_links(meta: &Meta, notes: &mut Vec<String>) {
     if meta.links > 1 {
         let others = count(meta.links - 1, "other name", "other names");
         notes.push(format!("It has {others} (hard links), where the old content stays."));
     }
-    shown(path, notes, Some(bytes), (&old_text, new))
 }
 
 /// The notes and the diff of two texts.
 fn shown(
     path: &RelativePath,
     mut notes: Vec<String>,
-    old: Option<&[u8]>,
+    (old, content): (Option<&[u8]>, &[u8]),
     (old_text, new): (&str, &str),
 ) -> String {
     let diff = Diff::of(old_text, new);
@@ -175,7 +217,7 @@ fn shown(
             "The diff is too long to be shown whole: {rest} and the ends of very long lines are \
              left out. SHA-256 of the old content: {}; of the new content: {}.",
             hash(old.unwrap_or_default()),
-            hash(new.as_bytes())
+            hash(content)
         ));
     }
     let from = if old.is_some() { path.to_string() } else { "/dev/null".to_owned() };
@@ -199,17 +241,21 @@ fn text(bytes: &[u8], notes: &mut Vec<String>) -> String {
         Content::Text(kind) => {
             let (text, _) =
                 kind.encoding.decode_without_bom_handling(&bytes[usize::from(kind.mark)..]);
-            if kind.encoding != UTF_8 || kind.mark > 0 || std::str::from_utf8(bytes).is_err() {
-                let mark = if kind.mark > 0 { " with a byte order mark" } else { "" };
-                notes.push(format!(
-                    "The old content is {}{mark}; the new one is UTF-8 (old SHA-256: {}).",
-                    kind.encoding.name(),
-                    hash(bytes)
-                ));
-            }
+            let becomes = format!("the new one is UTF-8 (old SHA-256: {}).", hash(bytes));
+            notes.extend(encoding_note(bytes, &becomes));
             text.into_owned()
         }
     }
+}
+
+/// What is to be said of text that is not plain UTF-8.
+fn encoding_note(bytes: &[u8], becomes: &str) -> Option<String> {
+    let Content::Text(kind) = judge(bytes, true) else { return None };
+    if kind.encoding == UTF_8 && kind.mark == 0 && std::str::from_utf8(bytes).is_ok() {
+        return None;
+    }
+    let mark = if kind.mark > 0 { " with a byte order mark" } else { "" };
+    Some(format!("The old content is {}{mark}; {becomes}", kind.encoding.name()))
 }
 
 pub(crate) fn hash(bytes: &[u8]) -> String {

@@ -23,7 +23,7 @@ impl Place {
         (call, output)
     }
 
-    async fn back(&self, call: &ToolCall, mode: RollbackMode, dry_run: bool) -> Ended {
+    pub(super) async fn back(&self, call: &ToolCall, mode: RollbackMode, dry_run: bool) -> Ended {
         let call = Some(ToolCall { arguments: Vec::new().into(), ..call.clone() });
         let request =
             RollbackRequest { call, dry_run, mode: mode.into(), ..RollbackRequest::default() };

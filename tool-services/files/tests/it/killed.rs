@@ -68,6 +68,28 @@ async fn a_write_that_died_after_its_rename_is_told_and_can_be_taken_back() {
 }
 
 #[tokio::test]
+async fn an_edit_that_died_on_either_side_of_its_rename_is_done_once() {
+    for (at, left) in [(BEFORE, "n = 1\n"), (AFTER, "n = 11\n")] {
+        let place = Place::new();
+        fs::write(place.at("a.md"), "n = 1\n").unwrap();
+        let mut program = place.serve_until(at).await;
+        let arguments = json!({"path": "a.md", "edits": [{"old": "1", "new": "11"}]});
+        let call = program.approved("edit_file", &arguments).await.unwrap();
+        program.outcome(&call, InvokeMode::Start).await.unwrap_err();
+        assert!(program.is_killed().await.unwrap());
+        assert_eq!(fs::read_to_string(place.at("a.md")).unwrap(), left);
+        let program = place.serve().await;
+        let (told, _) = content(program.outcome(&call, InvokeMode::Start).await.unwrap());
+        assert!(told.starts_with("Edited a.md: 1 replacement;"), "{told}");
+        assert_eq!(fs::read_to_string(place.at("a.md")).unwrap(), "n = 11\n");
+        let undone = program.undo(&call, "wish").await.unwrap();
+        assert!(matches!(undone, Undone::Undone(_)), "{undone:?}");
+        assert_eq!(fs::read_to_string(place.at("a.md")).unwrap(), "n = 1\n");
+        assert_eq!(place.names(), ["a.md"]);
+    }
+}
+
+#[tokio::test]
 async fn a_file_that_somebody_changed_after_the_crash_is_not_guessed_about() {
     let place = Place::new();
     fs::write(place.at("a.md"), "old\n").unwrap();
