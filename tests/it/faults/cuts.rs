@@ -29,10 +29,10 @@ pub(super) async fn commits_whose_answers_are_lost_are_told_once() {
     cluster.offers_ledger(&gateway).await;
     let mut runs = Vec::new();
     for tool in LEDGER_TOOLS {
-        let work = Duration::from_millis(200);
+        let work = Duration::from_secs(2);
         let mut streams = begin(&cluster, &[&gateway], (4, tool, work)).await;
-        let before = count(&cluster, "SELECT count(*) FROM event").await;
         proxy.lose_answers(true);
+        let before = count(&cluster, "SELECT count(*) FROM event").await;
         written_more(&cluster, before).await;
         proxy.heal();
         runs.extend(results(&mut streams).await);
@@ -68,7 +68,7 @@ pub(super) async fn a_broken_way_to_the_owner_costs_its_callers_no_fact() {
     cluster.offers_ledger(&gateway).await;
     let mut runs = Vec::new();
     for is_silent in [false, true] {
-        let work = Duration::from_millis(500);
+        let work = Duration::from_secs(2);
         let mut streams = begin(&cluster, &[&gateway], (6, "ledger_add", work)).await;
         let before = count(&cluster, "SELECT count(*) FROM event").await;
         if is_silent {
