@@ -12,6 +12,7 @@ mod effects;
 mod error;
 mod handle;
 mod inbox;
+mod leave;
 mod log;
 mod message;
 mod offer;

@@ -46,7 +46,7 @@ impl Place {
 /// A page of a session's runs, oldest first, those that wait included, or of the one run that is
 /// named; and the token of the next page, empty after the last one.
 pub(crate) fn page(session: &Session, only: &str, from: Place) -> (Vec<agent::RunSummary>, String) {
-    let begun = session.ended.iter().chain(&session.current).map(Listed::Begun);
+    let begun = session.ended.iter().chain(session.current.as_deref()).map(Listed::Begun);
     let runs = begun.chain(session.waiting.iter().map(Listed::Queued));
     let runs = runs.filter(|run| only.is_empty() || run.id() == only).enumerate();
     let (mut page, mut room) = (Vec::new(), ROOM);

@@ -13,7 +13,7 @@ use super::{
 impl Session {
     /// Folds a choice in.
     pub(super) fn choose(&mut self, chosen: &OutcomeChosen) -> Result<(), &'static str> {
-        let runs = self.current.iter_mut().chain(self.ended.iter_mut().rev());
+        let runs = self.current.as_deref_mut().into_iter().chain(self.ended.iter_mut().rev());
         let mut calls = runs.flat_map(|run| &mut run.steps).flat_map(|step| &mut step.calls);
         let call = calls.find(|call| call.wanted.call_id == chosen.call_id);
         let call = call.ok_or("nobody asked for the call")?;
@@ -44,7 +44,7 @@ impl Session {
 
     /// The run and the call with this id.
     pub fn call_in_run(&self, id: &CallId) -> Option<(&Run, &Call)> {
-        let mut runs = self.current.iter().chain(self.ended.iter().rev());
+        let mut runs = self.current.as_deref().into_iter().chain(self.ended.iter().rev());
         runs.find_map(|run| Some((run, run.call(id)?)))
     }
 }

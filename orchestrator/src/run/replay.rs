@@ -85,7 +85,7 @@ impl Replay {
         let is_wanted = brought_by(event).iter().any(|key| wants(next, key));
         let is_expiry = match event {
             Event::LimitHit(then) if then.limit == Limit::Time => {
-                let now = self.session.current.as_ref().map(limits::expired);
+                let now = self.session.current.as_deref().map(limits::expired);
                 wants(next, &Key::Expire) && now.as_ref() == Some(then)
             }
             _ => false,

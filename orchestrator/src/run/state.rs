@@ -75,7 +75,7 @@ pub struct Session {
     /// Runs that ended, oldest first.
     pub ended: Vec<Run>,
     /// The run that works.
-    pub current: Option<Run>,
+    pub current: Option<Box<Run>>,
     /// Inputs that wait their turn.
     pub waiting: VecDeque<Waiting>,
     /// Rollbacks, oldest first; only the last one can be under way.
@@ -164,7 +164,7 @@ impl Session {
 
     /// The run with this id, whether it ended or works.
     pub fn run(&self, id: &RunId) -> Option<&Run> {
-        self.ended.iter().rev().chain(&self.current).find(|run| run.input.run == *id)
+        self.ended.iter().rev().chain(self.current.as_deref()).find(|run| run.input.run == *id)
     }
 
     /// True if nothing is left to do.
@@ -201,7 +201,8 @@ impl Session {
                     return refuse("its input is not the next one");
                 }
                 let Some(next) = self.waiting.pop_front() else { return refuse("no input") };
-                self.current = Some(Run::begin(next.input, started.clone(), recorded));
+                let run = Run::begin(next.input, started.clone(), recorded);
+                self.current = Some(Box::new(run));
             }
             Event::RunEnded(ended) => {
                 self.current_run(recorded, &ended.run)?;
@@ -211,7 +212,7 @@ impl Session {
                 run.elapsed_ms = run.elapsed_ms.max(recorded.elapsed_ms);
                 run.is_asking = false;
                 self.note_repetition(&run);
-                self.ended.push(run);
+                self.ended.push(*run);
             }
             Event::OutcomeChosen(chosen) => return self.choose(chosen).or_else(refuse),
             Event::RollbackAsked(asked) => return self.ask_rollback(asked).or_else(refuse),
@@ -267,7 +268,7 @@ impl Session {
 
     fn current_run(&mut self, recorded: &Recorded, id: &RunId) -> Result<&mut Run, ApplyError> {
         self.current
-            .as_mut()
+            .as_deref_mut()
             .filter(|run| run.input.run == *id)
             .ok_or(ApplyError::NoRun { seq: recorded.seq, kind: recorded.event.kind() })
     }

@@ -10,10 +10,11 @@ use tracing::{Span, debug, error, info};
 use super::{
     clock::{WorkClock, wall_ms},
     error::SessionError,
+    leave::refuse_all,
     log::{Log, load},
     message::Message,
     registry::{Ownership, Sessions, Shared},
-    report::Report,
+    report::{Report, Reports},
     rollback::Waiter,
     running::Running,
     watchers::Watchers,
@@ -28,9 +29,6 @@ use crate::{
         state::{ApplyError, Run, Session},
     },
 };
-
-/// Reports of running effects that the actor may be behind.
-const REPORT_CAPACITY: usize = 256;
 
 /// Why an actor stopped.
 #[derive(Debug)]
@@ -61,8 +59,7 @@ pub(super) struct SessionActor {
     /// Span of the current run.
     pub(super) span: Option<Span>,
     pub(super) running: Running,
-    pub(super) reports: mpsc::Sender<Report>,
-    reported: mpsc::Receiver<Report>,
+    pub(super) reports: Reports,
     /// Bytes of the reply glimpsed so far.
     pub(super) glimpsed: u64,
     /// Trace context for the next event.
@@ -72,8 +69,10 @@ pub(super) struct SessionActor {
     pub(super) is_unproven: bool,
     /// True if the journal holds nothing of the session.
     is_new: bool,
+    /// True if another one was the last to write, and the journal does not say yet that it is us now.
+    is_taken_over: bool,
     /// When what still runs is given up, once the actor has been told to stop.
-    leaves_at: Option<Instant>,
+    pub(super) leaves_at: Option<Instant>,
 }
 
 impl SessionActor {
@@ -81,7 +80,6 @@ impl SessionActor {
         let shared = Arc::clone(registry.shared());
         let session = Session::default();
         let log = Log::new(Arc::clone(&shared.journal), id.clone(), ownership, &session);
-        let (reports, reported) = mpsc::channel(REPORT_CAPACITY);
         Self {
             id,
             ownership,
@@ -94,13 +92,13 @@ impl SessionActor {
             clock: WorkClock::at(0),
             span: None,
             running: Running::default(),
-            reports,
-            reported,
+            reports: Reports::default(),
             glimpsed: 0,
             trace_context: String::new(),
             exit: None,
             is_unproven: false,
             is_new: false,
+            is_taken_over: false,
             leaves_at: None,
         }
     }
@@ -117,11 +115,12 @@ impl SessionActor {
     }
 
     pub(super) async fn run(
-        mut self,
-        mut inbox: mpsc::Receiver<Message>,
+        &mut self,
+        mut inbox: mpsc::Receiver<Box<Message>>,
         stop: CancellationToken,
     ) -> Exit {
-        if let Err(error) = self.wake().await {
+        // Boxed: it is over long before the rest.
+        if let Err(error) = Box::pin(self.wake()).await {
             return refuse_all(&mut inbox, &error).await;
         }
         self.advance();
@@ -137,10 +136,10 @@ impl SessionActor {
                 () = until(leaves_at) => self.exit = Some(Exit::Stopped),
                 appended = self.log.appended() => self.appended(appended),
                 () = until(hand_over_at) => self.log.hand_over(),
-                Some(report) = self.reported.recv() => self.report(report),
+                report = self.reports.next() => self.report(report),
                 (key, done) = self.running.next() => self.done(&key, done),
                 message = inbox.recv(), if leaves_at.is_none() => match message {
-                    Some(message) => self.handle(message),
+                    Some(message) => self.handle(*message),
                     None => self.exit = Some(Exit::Stopped),
                 },
                 () = tokio::time::sleep(idle_after), if may_retire => {
@@ -155,15 +154,6 @@ impl SessionActor {
             }
         }
         self.leave().await
-    }
-
-    /// Starts nothing new; what runs may end within the limit of a drain, or of a hand-over. The
-    /// next owner attaches to what does not.
-    fn begin_to_leave(&mut self) {
-        let config = &self.shared.config;
-        let is_handed_over = self.shared.partitions.is_leaving(self.ownership.partition);
-        let limit = if is_handed_over { config.handover_ms } else { config.drain_ms };
-        self.leaves_at = Some(Instant::now() + Duration::from_millis(limit));
     }
 
     /// Folds the journal and notes that we carry on.
@@ -183,16 +173,28 @@ impl SessionActor {
             self.span = Some(run_span(&self.id, run));
             self.shared.status.run_begins();
         }
-        if self.session.owner != self.shared.incarnation || self.is_unproven {
-            let owner = self.shared.incarnation.clone();
-            self.record(Event::OwnerTaken(OwnerTaken { owner }));
+        self.is_taken_over = self.session.owner != self.shared.incarnation || self.is_unproven;
+        if self.is_taken_over && (self.is_unproven || !self.session.is_idle()) {
+            self.take_over()?;
         }
         Ok(())
     }
 
+    /// Notes that we carry on: at once where there is something to carry on, else before the first
+    /// event of ours, so that whoever only looks at a session changes nothing.
+    fn take_over(&mut self) -> Result<(), ApplyError> {
+        self.is_taken_over = false;
+        let owner = self.shared.incarnation.clone();
+        // That belongs to the event that comes next.
+        let trace_context = std::mem::take(&mut self.trace_context);
+        let taken = self.try_record(Event::OwnerTaken(OwnerTaken { owner }));
+        self.trace_context = trace_context;
+        taken
+    }
+
     /// A report that came and was not looked at yet.
     pub(super) fn unheard(&mut self) -> Option<Report> {
-        self.reported.try_recv().ok()
+        self.reports.now()
     }
 
     /// Does at once what follows from the state, then keeps the right effects running.
@@ -208,7 +210,7 @@ impl SessionActor {
                 }
             }
         }
-        let current = self.session.current.as_ref();
+        let current = self.session.current.as_deref();
         let is_waiting = current.is_some_and(Run::is_waiting);
         self.clock.set_working(current.is_some() && !is_waiting);
         let wake_at = current.filter(|_| is_waiting).and_then(|run| {
@@ -224,6 +226,9 @@ impl SessionActor {
         };
         if self.session.opened.is_some() && self.exit.is_none() {
             self.log.flush(state, wake_at);
+        }
+        if self.running.is_empty() {
+            self.reports.rest();
         }
         if state == SessionState::Idle && self.log.is_settled() {
             self.watchers.idle();
@@ -251,6 +256,9 @@ impl SessionActor {
 
     /// Notes a fact if it follows.
     pub(super) fn try_record(&mut self, event: Event) -> Result<(), ApplyError> {
+        if self.is_taken_over {
+            self.take_over()?;
+        }
         let recorded = Recorded {
             seq: self.session.last_seq + 1,
             wall_ms: wall_ms(),
@@ -308,7 +316,7 @@ impl SessionActor {
         self.shared.status.run_leaves();
     }
 
-    fn appended(&mut self, appended: Result<u64, AppendError>) {
+    pub(super) fn appended(&mut self, appended: Result<u64, AppendError>) {
         match appended {
             Ok(durable) => {
                 crash_point!("append.after_durable");
@@ -333,11 +341,11 @@ impl SessionActor {
     /// True if folding away loses nothing: no work, no append under way, nobody listening.
     fn may_retire(&mut self) -> bool {
         let has_nothing_to_do =
-            self.session.is_idle() || self.session.current.as_ref().is_some_and(Run::is_waiting);
+            self.session.is_idle() || self.session.current.as_deref().is_some_and(Run::is_waiting);
         has_nothing_to_do
             && self.is_only_timing()
             && self.log.is_settled()
-            && self.reported.is_empty()
+            && self.reports.is_empty()
             && self.watchers.is_empty()
     }
 
@@ -345,41 +353,6 @@ impl SessionActor {
     fn is_only_timing(&self) -> bool {
         self.running.keys().all(|key| matches!(key, Key::Lapse(_) | Key::Expire))
     }
-
-    /// Ends what runs, keeps what can be kept, and waits for both.
-    async fn leave(mut self) -> Exit {
-        self.running.clear();
-        if self.session.current.is_some() {
-            self.shared.status.run_leaves();
-        }
-        if matches!(self.exit, Some(Exit::Stopped)) {
-            self.log.hand_over();
-        }
-        while matches!(self.exit, Some(Exit::Stopped)) && !self.log.is_settled() {
-            let appended = self.log.appended().await;
-            if appended.is_err() {
-                debug!(session = %self.id, ?appended, "last append failed");
-                break;
-            }
-            self.appended(appended);
-        }
-        self.exit.unwrap_or(Exit::Stopped)
-    }
-}
-
-/// Tells everybody who asks that the session cannot be opened.
-async fn refuse_all(inbox: &mut mpsc::Receiver<Message>, error: &SessionError) -> Exit {
-    inbox.close();
-    let what = error.to_string();
-    let is_damaged = matches!(error, SessionError::Damaged(_));
-    while let Some(message) = inbox.recv().await {
-        message.refuse(if is_damaged {
-            SessionError::Damaged(what.clone())
-        } else {
-            SessionError::Closed
-        });
-    }
-    if is_damaged { Exit::Damaged(what) } else { Exit::AppendFailed(what) }
 }
 
 /// Resolves at a moment; never if there is none.

@@ -112,7 +112,7 @@ impl SessionActor {
         }));
         let gate = self.gate();
         let models = Arc::clone(&self.shared.models);
-        let (deltas, reports) = (self.deltas(), self.reports.clone());
+        let (deltas, reports) = (self.deltas(), self.reports.sender());
         let model = names.first().cloned().unwrap_or_default();
         let work = async move {
             if !passed(gate).await {
@@ -225,9 +225,9 @@ impl SessionActor {
     }
 
     /// A recorder, and the work of passing on what it is given; both end together.
-    fn recorder(&self) -> (Recorder, impl Future<Output = ()> + Send + use<>) {
+    fn recorder(&mut self) -> (Recorder, impl Future<Output = ()> + Send + use<>) {
         let (sender, mut records) = mpsc::channel::<Record>(CHANNEL_CAPACITY);
-        let reports = self.reports.clone();
+        let reports = self.reports.sender();
         let pass_on = async move {
             while let Some(record) = records.recv().await {
                 if reports.send(Report::Record(record)).await.is_err() {
@@ -238,10 +238,10 @@ impl SessionActor {
         (Recorder::new(sender), pass_on)
     }
 
-    fn progress(&self) -> (mpsc::Sender<Progress>, impl Future<Output = ()> + Send + use<>) {
+    fn progress(&mut self) -> (mpsc::Sender<Progress>, impl Future<Output = ()> + Send + use<>) {
         let (sender, mut progress) = mpsc::channel::<Progress>(CHANNEL_CAPACITY);
         let is_wanted = self.watchers.want_glimpses();
-        let reports = self.reports.clone();
+        let reports = self.reports.sender();
         let pass_on = async move {
             while is_wanted && let Some(progress) = progress.recv().await {
                 // Progress may be lost.

@@ -14,7 +14,7 @@ use crate::run::{
 /// The address of a session actor. Dropping the last one lets the actor fold away.
 #[derive(Clone, Debug)]
 pub struct SessionHandle {
-    pub(super) mailbox: mpsc::Sender<Message>,
+    pub(super) mailbox: mpsc::Sender<Box<Message>>,
 }
 
 impl SessionHandle {
@@ -24,7 +24,7 @@ impl SessionHandle {
     /// # Errors
     /// [`SessionError`].
     pub async fn open(&self, open: SessionOpened) -> Result<(), SessionError> {
-        self.ask(|reply| Message::Open { open: Box::new(open), reply }).await
+        self.ask(|reply| Message::Open { open, reply }).await
     }
 
     /// Gives the session an input. Returns once it is durable.
@@ -33,7 +33,6 @@ impl SessionHandle {
     /// [`SessionError`]; `Closed` means that the input was not recorded, or that nobody knows: a
     /// repeat under the same key is safe.
     pub async fn start(&self, start: Start) -> Result<Started, SessionError> {
-        let start = Box::new(start);
         self.ask(|reply| Message::Start { start, reply }).await
     }
 
@@ -59,7 +58,7 @@ impl SessionHandle {
         team: String,
         decision: Decision,
     ) -> Result<(bool, bool), SessionError> {
-        self.ask(|reply| Message::Decide { team, decision: Box::new(decision), reply }).await
+        self.ask(|reply| Message::Decide { team, decision, reply }).await
     }
 
     /// Says what holds of a call whose outcome is unknown: whether this was the first to say so, and
@@ -72,7 +71,7 @@ impl SessionHandle {
         team: String,
         wish: Wish,
     ) -> Result<(bool, OutcomeChosen), SessionError> {
-        self.ask(|reply| Message::Choose { team, wish: Box::new(wish), reply }).await
+        self.ask(|reply| Message::Choose { team, wish, reply }).await
     }
 
     /// Takes calls back, one by one; how far it came, once it is over.
@@ -84,7 +83,7 @@ impl SessionHandle {
         team: String,
         takeback: Takeback,
     ) -> Result<Rollback, SessionError> {
-        self.ask(|reply| Message::TakeBack { team, takeback: Box::new(takeback), reply }).await
+        self.ask(|reply| Message::TakeBack { team, takeback, reply }).await
     }
 
     /// Ends the current run; whether there was one. Inputs that wait have their turn.
@@ -100,7 +99,7 @@ impl SessionHandle {
         message: impl FnOnce(oneshot::Sender<Result<T, SessionError>>) -> Message,
     ) -> Result<T, SessionError> {
         let (reply, answer) = oneshot::channel();
-        self.mailbox.send(message(reply)).await.map_err(|_| SessionError::Closed)?;
+        self.mailbox.send(Box::new(message(reply))).await.map_err(|_| SessionError::Closed)?;
         answer.await.map_err(|_| SessionError::Closed)?
     }
 }

@@ -23,25 +23,25 @@ impl SessionActor {
     pub(super) fn handle(&mut self, message: Message) {
         match message {
             Message::Open { open, reply } => {
-                let opened = self.open(*open);
+                let opened = self.open(open);
                 self.answer_when_durable(reply, opened);
             }
-            Message::Start { start, reply } => self.start_input(*start, reply),
+            Message::Start { start, reply } => self.start_input(start, reply),
             Message::Attach { team, watch, until_idle, reply } => {
                 let attached = self.check_team(&team).map(|()| self.attach(watch, until_idle));
                 // A caller that is gone needs no answer, here and below.
                 let _ = reply.send(attached);
             }
             Message::Decide { team, decision, reply } => {
-                let decided = self.check_team(&team).and_then(|()| self.decide(*decision));
+                let decided = self.check_team(&team).and_then(|()| self.decide(decision));
                 self.answer_when_durable(reply, decided);
             }
             Message::Choose { team, wish, reply } => {
-                let chosen = self.check_team(&team).and_then(|()| self.choose(*wish));
+                let chosen = self.check_team(&team).and_then(|()| self.choose(wish));
                 self.answer_when_durable(reply, chosen);
             }
             Message::TakeBack { team, takeback, reply } => match self.check_team(&team) {
-                Ok(()) => self.take_back(*takeback, reply),
+                Ok(()) => self.take_back(takeback, reply),
                 Err(error) => drop(reply.send(Err(error))),
             },
             Message::Cancel { team, reason, reply } => {

@@ -110,21 +110,22 @@ pub struct Takeback {
 
 type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
 
-/// Boxed where it is large: a mailbox makes room for many at once.
+/// A mailbox holds boxes of it, since it makes room for many at once.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is boxed as a whole")]
 pub(super) enum Message {
     /// Open the session; answered once that is durable. Repeated by its team it changes nothing.
-    Open { open: Box<SessionOpened>, reply: Reply<()> },
+    Open { open: SessionOpened, reply: Reply<()> },
     /// Begin a run; answered once the input is durable.
-    Start { start: Box<Start>, reply: Reply<Started> },
+    Start { start: Start, reply: Reply<Started> },
     /// Follow the session.
     Attach { team: String, watch: Watch, until_idle: bool, reply: Reply<Attached> },
     /// Decide; answered with whether it was the first and what stands, once durable.
-    Decide { team: String, decision: Box<Decision>, reply: Reply<(bool, bool)> },
+    Decide { team: String, decision: Decision, reply: Reply<(bool, bool)> },
     /// Choose; answered with whether it was the first and what stands, once durable.
-    Choose { team: String, wish: Box<Wish>, reply: Reply<(bool, OutcomeChosen)> },
+    Choose { team: String, wish: Wish, reply: Reply<(bool, OutcomeChosen)> },
     /// Take calls back; answered once that is over, and durable.
-    TakeBack { team: String, takeback: Box<Takeback>, reply: Reply<Rollback> },
+    TakeBack { team: String, takeback: Takeback, reply: Reply<Rollback> },
     /// End the current run; answered with whether there was one, once durable.
     Cancel { team: String, reason: String, reply: Reply<bool> },
 }

@@ -129,11 +129,15 @@ impl Sessions {
             u64::try_from(awake.len()).unwrap_or(u64::MAX),
         );
         drop(awake);
-        let actor = prepare(SessionActor::new(id.clone(), ownership, Arc::clone(self)));
+        // Boxed: moving it into the task would make room for it twice.
+        let actor = Box::new(prepare(SessionActor::new(id.clone(), ownership, Arc::clone(self))));
         let registry = Arc::clone(self);
         let id = id.clone();
         self.tasks.spawn(async move {
-            let exit = Box::pin(actor.run(inbox, stop)).await;
+            let exit = {
+                let mut actor = actor;
+                actor.run(inbox, stop).await
+            };
             registry.stopped(&id, exit).await;
         });
         Ok(handle)
@@ -195,7 +199,7 @@ impl Sessions {
     }
 
     /// Lets an idle actor go, unless a message came meanwhile.
-    pub(super) fn retire(&self, id: &SessionId, inbox: &mpsc::Receiver<Message>) -> bool {
+    pub(super) fn retire(&self, id: &SessionId, inbox: &mpsc::Receiver<Box<Message>>) -> bool {
         let mut awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
         // Who has the handle sends without this lock; who sends too late meets a closed inbox and
         // asks again.

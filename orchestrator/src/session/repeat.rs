@@ -18,7 +18,8 @@ impl SessionActor {
     /// # Errors
     /// [`Refusal::KeyReused`].
     pub(super) fn earlier_run(&self, asked: &InputReceived) -> Result<Option<RunId>, SessionError> {
-        let runs = self.session.ended.iter().chain(&self.session.current).map(|run| &run.input);
+        let runs =
+            self.session.ended.iter().chain(self.session.current.as_deref()).map(|run| &run.input);
         let mut inputs = runs.chain(self.session.waiting.iter().map(|waiting| &waiting.input));
         match inputs.find(|earlier| is_same(earlier, asked)) {
             Some(earlier) if earlier.body_digest == asked.body_digest => {

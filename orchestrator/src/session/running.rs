@@ -50,6 +50,11 @@ impl Running {
         self.by_key.contains_key(key)
     }
 
+    /// True if nothing runs.
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_key.is_empty()
+    }
+
     /// What runs.
     pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
         self.by_key.keys()

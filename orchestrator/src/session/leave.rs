@@ -1,0 +1,61 @@
+//! How an actor stops: what it still lets end, and what it tells those who ask too late.
+
+use std::time::Duration;
+
+use tokio::{sync::mpsc, time::Instant};
+use tracing::debug;
+
+use super::{
+    actor::{Exit, SessionActor},
+    error::SessionError,
+    message::Message,
+};
+
+impl SessionActor {
+    /// Starts nothing new; what runs may end within the limit of a drain, or of a hand-over. The
+    /// next owner attaches to what does not.
+    pub(super) fn begin_to_leave(&mut self) {
+        let config = &self.shared.config;
+        let is_handed_over = self.shared.partitions.is_leaving(self.ownership.partition);
+        let limit = if is_handed_over { config.handover_ms } else { config.drain_ms };
+        self.leaves_at = Some(Instant::now() + Duration::from_millis(limit));
+    }
+
+    /// Ends what runs, keeps what can be kept, and waits for both.
+    pub(super) async fn leave(&mut self) -> Exit {
+        self.running.clear();
+        if self.session.current.is_some() {
+            self.shared.status.run_leaves();
+        }
+        if matches!(self.exit, Some(Exit::Stopped)) {
+            self.log.hand_over();
+        }
+        while matches!(self.exit, Some(Exit::Stopped)) && !self.log.is_settled() {
+            let appended = self.log.appended().await;
+            if appended.is_err() {
+                debug!(session = %self.id, ?appended, "last append failed");
+                break;
+            }
+            self.appended(appended);
+        }
+        self.exit.take().unwrap_or(Exit::Stopped)
+    }
+}
+
+/// Tells everybody who asks that the session cannot be opened.
+pub(super) async fn refuse_all(
+    inbox: &mut mpsc::Receiver<Box<Message>>,
+    error: &SessionError,
+) -> Exit {
+    inbox.close();
+    let what = error.to_string();
+    let is_damaged = matches!(error, SessionError::Damaged(_));
+    while let Some(message) = inbox.recv().await {
+        message.refuse(if is_damaged {
+            SessionError::Damaged(what.clone())
+        } else {
+            SessionError::Closed
+        });
+    }
+    if is_damaged { Exit::Damaged(what) } else { Exit::AppendFailed(what) }
+}
