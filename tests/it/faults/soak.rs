@@ -44,7 +44,7 @@ const FAULTS: &[Fault] = &[
         cuts::a_database_that_crashes_under_runs_loses_and_repeats_nothing,
     ),
     (
-        30,
+        6,
         "the way to an owner breaks during runs",
         20,
         cuts::a_broken_way_to_the_owner_costs_its_callers_no_fact,
