@@ -66,6 +66,17 @@ async fn a_killed_gateway_is_replaced_and_the_client_sees_the_answer() {
     callboard.nothing_is_left().await;
 }
 
+/// Resolves once the orchestrator knows a tool: one that was never known is not waited for.
+async fn is_offered(stack: &Stack, tool: &str) {
+    loop {
+        let asked = stack.client().get(format!("{}/v1/tools", stack.url)).send().await.unwrap();
+        let offered: Value = asked.json().await.unwrap();
+        if offered["tools"].as_array().unwrap().iter().any(|offered| offered["name"] == tool) {
+            return;
+        }
+    }
+}
+
 /// What only reads is done again by the service's next process.
 #[tokio::test]
 async fn a_tool_service_that_is_killed_during_a_call_is_replaced_and_the_call_made_again() {
@@ -81,6 +92,7 @@ async fn a_tool_service_that_is_killed_during_a_call_is_replaced_and_the_call_ma
         let callboard = with_model(&model);
         callboard.file("notes.md", "meet at noon\n");
         let stack = callboard.up(&[]).await;
+        tokio::time::timeout(SOON, is_offered(&stack, tool)).await.expect("it is offered");
         let process = process(&callboard, service, 0).await;
         send(process, Signal::STOP);
         let mut events = begin(&stack, "do it").await;
