@@ -111,8 +111,8 @@ async fn wake(stack: &Stack, sleeping: &[String]) -> f64 {
     let http = stack.client();
     let mut times = Vec::with_capacity(ROUNDS * WOKEN);
     for _ in 0..ROUNDS {
-        for _ in 0..WOKEN {
-            let id = &sleeping[fastrand::usize(..sleeping.len())];
+        // Each at most once in a round: one that was just woken is still awake.
+        for id in fastrand::choose_multiple(sleeping, WOKEN) {
             let url = format!("{}/v1/sessions/{id}/events?after=0&until=idle", stack.url);
             let since = Instant::now();
             let events = http.get(url).send().await.unwrap().text().await.unwrap();
