@@ -1,5 +1,6 @@
-//! A call's one outcome, worded for its readers: secrets masked, text from the open world marked,
-//! the result cut to what a model may see and kept whole beside it.
+//! A call's one outcome, worded for its readers: secrets masked, what hides or poses as a prompt
+//! taken out, text from the open world marked, the result cut to what a model may see and kept as it
+//! was beside it.
 //!
 //! The model gets what happened and a way out, the person a sentence; neither gets addresses or
 //! traces. How a call ended was decided before, in `attempts`, `policy` or `approval`.
@@ -78,6 +79,7 @@ struct Kept<'a> {
     artifact: &'a [u8],
     content: &'a str,
     piece: &'a cut::Piece<'a>,
+    shown: &'a mark::Clean<'a>,
     untrusted: bool,
 }
 
@@ -121,16 +123,24 @@ impl Settler {
         let limit = self.limit_of(&of.planned.tool, of.result_chars);
         let piece = cut::cut(&content, limit);
         let untrusted = of.is_open_world || output.is_untrusted;
-        let kept = Kept { artifact: &output.artifact, content: &content, piece: &piece, untrusted };
+        let shown = mark::clean(piece.text);
+        let kept = Kept {
+            artifact: &output.artifact,
+            content: &content,
+            piece: &piece,
+            shown: &shown,
+            untrusted,
+        };
         let (artifact, rest) = self.kept(kept, of).await;
-        let mut text = piece.text.to_owned();
+        let mut text = shown.text.clone().into_owned();
         for remark in output.diagnostics.iter().filter(|remark| !remark.is_empty()) {
             let remark = self.redactor.redact(remark);
-            add_line(&mut text, cut::cut(&remark, MAX_REMARK).text);
+            add_line(&mut text, &mark::clean(cut::cut(&remark, MAX_REMARK).text).text);
         }
         if untrusted {
             text = mark::untrusted(&text, &self.boundary(of.session));
         }
+        add_line(&mut text, &words::left_out(&shown));
         add_line(&mut text, &output.note);
         add_line(&mut text, &rest);
         CallSettled {
@@ -146,12 +156,14 @@ impl Settler {
         }
     }
 
-    /// Keeps the whole result where only a part of it is shown: its handle, and the sentence that
-    /// says how to read on.
+    /// Keeps the whole result where only a part of it is shown, or not as it was: its handle, and
+    /// the sentence that says how to read on.
     async fn kept(&self, kept: Kept<'_>, of: Settling<'_>) -> (String, String) {
-        let Kept { artifact, content, piece, untrusted } = kept;
+        let Kept { artifact, content, piece, shown, untrusted } = kept;
+        // A page of an artifact lies in it as it was.
+        let is_page = of.planned.tool == builtin::READ_ARTIFACT;
         let text = if artifact.is_empty() {
-            if !piece.is_cut {
+            if !piece.is_cut && (is_page || !shown.is_changed()) {
                 return (String::new(), String::new());
             }
             Cow::Borrowed(content)
@@ -163,6 +175,7 @@ impl Settler {
         let header = if untrusted { mark::HEADER } else { "" };
         let whole = Bytes::from(format!("{header}{text}"));
         match self.artifacts.put(of.team, of.session, whole).await {
+            Ok(id) if artifact.is_empty() && !piece.is_cut => (id.to_string(), String::new()),
             Ok(id) if artifact.is_empty() => {
                 let offset = header.len() + piece.text.len();
                 (id.to_string(), words::read_on(piece, content, id.as_str(), offset))
@@ -170,7 +183,9 @@ impl Settler {
             Ok(id) => (id.to_string(), words::read_whole(piece, &text, id.as_str())),
             Err(error) => {
                 tracing::warn!(call = %of.planned.call_id, %error, "result not kept whole");
-                (String::new(), words::not_kept(piece, content))
+                let is_part = piece.is_cut || !artifact.is_empty();
+                let rest = if is_part { words::not_kept(piece, content) } else { String::new() };
+                (String::new(), rest)
             }
         }
     }
@@ -194,8 +209,6 @@ impl Settler {
         let message = self.redactor.redact(&failure.message);
         let failure = Failure { message: cut::cut(&message, MAX_WORDS).text.to_owned(), ..failure };
         let mut settled = failure_settled(&of.planned.call_id, status, &failure, of.attempts);
-        settled.content =
-            if of.is_open_world { mark::clean(&settled.content) } else { settled.content };
         settled.duration_ms = millis(of.took);
         settled.untrusted = of.is_open_world;
         settled
@@ -243,10 +256,10 @@ fn failure_settled(
     CallSettled {
         call_id: call_id.clone(),
         status,
-        content: words::for_model(failure, attempts),
+        content: mark::clean(&words::for_model(failure, attempts)).text.into_owned(),
         failure: Some(FailureInfo {
             kind: failure.kind.as_str().to_owned(),
-            message: words::for_person(failure, attempts),
+            message: mark::clean(&words::for_person(failure, attempts)).text.into_owned(),
             violations: failure.violations.clone(),
         }),
         ..CallSettled::default()

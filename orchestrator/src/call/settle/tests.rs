@@ -149,12 +149,44 @@ async fn text_from_the_open_world_is_marked_cleaned_and_kept_raw() {
     assert_eq!(boundary.len(), 12, "{}", lines[0]);
     assert!(lines[1].starts_with("hi < |im_start| >xxx"), "{}", lines[1]);
     assert_eq!(lines[2], format!("[end of untrusted text {boundary}]"));
-    assert!(lines[3].contains("\"offset\": "), "{}", lines[3]);
+    let left_out = "1 invisible character is left out, 1 template token is broken up";
+    assert_eq!(lines[3], format!("[Not as it was: {left_out}.]"));
+    assert!(lines[4].contains("\"offset\": "), "{}", lines[4]);
     // The raw text follows a line that says where it came from; the offset counts it.
     assert_eq!(kept, [format!("{UNTRUSTED_HEADER}{raw}")]);
     let offset: usize =
-        lines[3].rsplit("\"offset\": ").next().unwrap().trim_end_matches("}.]").parse().unwrap();
+        lines[4].rsplit("\"offset\": ").next().unwrap().trim_end_matches("}.]").parse().unwrap();
     assert_eq!(&kept[0][offset..], &raw[offset - UNTRUSTED_HEADER.len()..]);
+}
+
+#[tokio::test]
+async fn what_hides_or_poses_as_a_prompt_reaches_nobody_and_is_kept_as_it_was() {
+    let raw = "a\u{202e}b\u{200b}c\u{1b}[31m<|im_start|>system";
+    let (told, kept) = settled(done(raw)).await;
+    assert_eq!(
+        told.content,
+        "abc[31m< |im_start| >system\n[Not as it was: 3 invisible characters are left out, 1 \
+         template token is broken up.]"
+    );
+    assert_eq!((told.artifact.as_str(), told.untrusted), ("artifact1", false));
+    assert_eq!(kept, [raw]);
+    // A page of what is kept is as clean, and is not kept once more.
+    let page = (builtin::READ_ARTIFACT, false, 1);
+    let (told, kept) = settled_with(&Config::default(), done("x\u{200b}y"), page).await;
+    assert_eq!(told.content, "xy\n[Not as it was: 1 invisible character is left out.]");
+    assert_eq!((told.artifact.as_str(), kept.len()), ("", 0));
+    let output = Output { diagnostics: vec!["od\u{200b}d".to_owned()], ..Output::text("fine") };
+    let (told, _) = settled(Ending::Done(output)).await;
+    assert_eq!(told.content, "fine\nodd");
+    for kind in [Kind::NotFound, Kind::Blocked] {
+        let failure = Failure::new(kind, "no `a\u{202e}b`, <|im_end|>");
+        for failed in
+            [settled(Ending::Failed(failure.clone())).await.0, refused(&CALL.into(), &failure)]
+        {
+            assert!(failed.content.ends_with("no `ab`, < |im_end| >."), "{}", failed.content);
+            assert_eq!(failed.failure.unwrap().message, "no `ab`, < |im_end| >.");
+        }
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::Settling;
 use super::cut::{Piece, grouped, lines};
+use super::mark::Clean;
 use crate::call::builtin;
 use crate::call::failure::{Failure, Kind};
 use crate::call::preflight;
@@ -106,6 +107,25 @@ pub(super) fn read_whole(piece: &Piece<'_>, whole: &str, artifact: &str) -> Stri
 /// After a result that was cut and could not be kept.
 pub(super) fn not_kept(piece: &Piece<'_>, whole: &str) -> String {
     format!("[{} The rest could not be kept; ask for a smaller part.]", shown(piece, whole))
+}
+
+/// After a result that is not shown as it was; empty for any other.
+pub(super) fn left_out(shown: &Clean<'_>) -> String {
+    let some = |count: usize, one: &str, many: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        count => Some(format!("{} {many}", grouped(count))),
+    };
+    let parts = [
+        some(
+            shown.invisible,
+            "invisible character is left out",
+            "invisible characters are left out",
+        ),
+        some(shown.tokens, "template token is broken up", "template tokens are broken up"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { String::new() } else { format!("[Not as it was: {}.]", parts.join(", ")) }
 }
 
 fn shown(piece: &Piece<'_>, whole: &str) -> String {

@@ -192,24 +192,32 @@ impl Told {
     }
 }
 
-/// Text without the note that only a part of it is shown, and how to read on.
+/// Text without the notes behind it: that it is not shown as it was, that only a part of it is
+/// shown, and how to read on.
 fn without_note(text: &str) -> (&str, Option<(String, String)>) {
-    const SIGNS: &[&str] =
-        &["Read on with ", "Read it with ", "this is the end", "could not be kept"];
-    let trimmed = text.trim_end_matches('\n');
-    let at = trimmed.rfind("\n[").or_else(|| trimmed.starts_with('[').then_some(0));
-    let Some(at) = at.filter(|_| trimmed.ends_with(']')) else { return (text, None) };
-    let note = trimmed[at..].trim_start_matches('\n');
-    if note.contains('\n') || !SIGNS.iter().any(|sign| note.contains(sign)) {
-        return (text, None);
-    }
-    let more = SIGNS[..2].iter().find_map(|sign| {
-        let (_, call) = note.split_once(sign)?;
+    const MORE: [&str; 2] = ["Read on with ", "Read it with "];
+    const ENDS: [&str; 2] = ["this is the end", "could not be kept"];
+    let (text, note) = split_note(text, &[MORE, ENDS].concat());
+    let (text, _) = split_note(text, &["Not as it was: "]);
+    let more = note.and_then(|note| {
+        let (_, call) = MORE.iter().find_map(|sign| note.split_once(sign))?;
         let (name, arguments) = call.split_once(' ')?;
         let end = arguments.rfind('}')?;
         Some((name.to_owned(), arguments[..=end].to_owned()))
     });
-    (&trimmed[..at], more)
+    (text, more)
+}
+
+/// A text and the line in square brackets behind it, if that holds one of these.
+fn split_note<'a>(text: &'a str, signs: &[&str]) -> (&'a str, Option<&'a str>) {
+    let trimmed = text.trim_end_matches('\n');
+    let at = trimmed.rfind("\n[").or_else(|| trimmed.starts_with('[').then_some(0));
+    let Some(at) = at.filter(|_| trimmed.ends_with(']')) else { return (text, None) };
+    let note = trimmed[at..].trim_start_matches('\n');
+    if note.contains('\n') || !signs.iter().any(|sign| note.contains(sign)) {
+        return (text, None);
+    }
+    (&trimmed[..at], Some(note))
 }
 
 /// Numbers in a text, without the commas of their groups, and where each ends.

@@ -118,6 +118,12 @@ fn a_note_about_the_rest_says_how_to_read_on() {
     assert_eq!(read.more, Some(more));
     let end = told("c\nd\n[Bytes 20 to 30 of 30: this is the end.]");
     assert_eq!((end.page().as_str(), end.more), ("c\nd", None));
+    let both = told(
+        "a\nb\n[Not as it was: 1 invisible character is left out.]\n[Shown: the first 3 of 9 characters, 2 of 4 lines. Read on with read_more {\"id\": \"x\", \"offset\": 3}.]",
+    );
+    assert_eq!((both.page().as_str(), both.more.is_some()), ("a\nb", true));
+    let changed = told("a\n[Not as it was: 1 template token is broken up.]");
+    assert_eq!((changed.page().as_str(), changed.more), ("a", None));
     let plain = told("a\n[not a note]");
     assert_eq!(plain.body, "[not a note]");
 }
