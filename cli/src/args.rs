@@ -2,16 +2,16 @@
 //!
 //! Only its shape; what a command does is in `commands`, one file each. Next: `config`.
 
+mod line;
 mod sessions;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::error::{ContextKind, ContextValue};
-use clap::{Args as ClapArgs, CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 
+pub(crate) use self::line::parse;
 pub(crate) use self::sessions::{Choose, Replay, Rollback, Sessions};
-use crate::config::nearest;
 use crate::config::settings::Profile;
 use crate::stack::order::RoleName;
 
@@ -277,38 +277,10 @@ fn glob(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Reads the command line.
-///
-/// # Errors
-/// What clap says, with the nearest command where an unknown one was given.
-pub(crate) fn parse(line: &[OsString]) -> Result<Args, clap::Error> {
-    Args::try_parse_from(line).map_err(|mut error| {
-        let known = error.get(ContextKind::SuggestedSubcommand).is_some();
-        if let (Some(ContextValue::String(wrong)), false) =
-            (error.get(ContextKind::InvalidSubcommand).cloned(), known)
-            && let Some(near) = near(line, &wrong)
-        {
-            let near = ContextValue::Strings(vec![near]);
-            error.insert(ContextKind::SuggestedSubcommand, near);
-        }
-        error
-    })
-}
-
-/// The command nearest to `wrong` among those that may stand at its place.
-fn near(line: &[OsString], wrong: &str) -> Option<String> {
-    let mut command = Args::command();
-    for word in line.iter().skip(1).take_while(|word| *word != wrong) {
-        if let Some(below) = command.find_subcommand(word) {
-            command = below.clone();
-        }
-    }
-    let names = command.get_subcommands().filter(|below| !below.is_hide_set());
-    nearest(wrong, names.map(clap::Command::get_name)).map(str::to_owned)
-}
-
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
 
     #[test]
@@ -344,19 +316,5 @@ mod tests {
             assert!(error.to_string().contains("--approve"), "{error}");
         }
         assert!(Args::try_parse_from(["callboard", "ask", "x", "--approve", "run_*"]).is_ok());
-    }
-
-    #[test]
-    fn a_misspelt_command_is_met_with_the_nearest_one() {
-        for (line, near) in [
-            (&["callboard", "aks", "hi"][..], "ask"),
-            (&["callboard", "tools", "lsit"][..], "list"),
-            (&["callboard", "--workspace", "/w", "sesions"][..], "sessions"),
-        ] {
-            let line: Vec<OsString> = line.iter().map(OsString::from).collect();
-            let error = parse(&line).unwrap_err();
-            assert_eq!(error.exit_code(), 2);
-            assert!(error.to_string().contains(&format!("'{near}'")), "{error}");
-        }
     }
 }

@@ -184,8 +184,10 @@ fn arguments(given: &OsStr) -> anyhow::Result<Box<RawValue>> {
         ))
     };
     let text = String::from_utf8(bytes).map_err(|_| refuse("no UTF-8 text"))?;
+    // Some editors begin a file with a byte order mark.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let parsed: Value =
-        serde_json::from_str(&text).map_err(|error| refuse(&format!("no JSON: {error}")))?;
+        serde_json::from_str(text).map_err(|error| refuse(&format!("no JSON: {error}")))?;
     if !parsed.is_object() {
         return Err(refuse("JSON, but no object"));
     }
@@ -217,7 +219,8 @@ fn told(call: &Call) -> anyhow::Result<()> {
     let kind = if failure.kind.is_empty() { &call.status } else { &failure.kind };
     let mut text = format!("callboard: {} ({kind}): {message}", call.tool);
     for violation in &failure.violations {
-        let _ = write!(text, "\n  {}: {}", violation.pointer, violation.message);
+        let place = if violation.pointer.is_empty() { "the whole" } else { &violation.pointer };
+        let _ = write!(text, "\n  {place}: {}", violation.message);
     }
     print::err(&print::visible(&text));
     Ok(())
@@ -276,8 +279,10 @@ mod tests {
     fn arguments_may_stand_in_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.json");
-        std::fs::write(&file, "{\"a\": 1}\n").unwrap();
         let given = format!("@{}", file.display());
-        assert_eq!(arguments(OsStr::new(&given)).unwrap().get(), "{\"a\": 1}");
+        for text in ["{\"a\": 1}\n", "\u{feff}{\"a\": 1}\r\n"] {
+            std::fs::write(&file, text).unwrap();
+            assert_eq!(arguments(OsStr::new(&given)).unwrap().get(), "{\"a\": 1}");
+        }
     }
 }
