@@ -89,6 +89,11 @@ impl Discovery for Directory {
         self.owners.clone()
     }
 
+    async fn deployment(&self) -> Result<String, Error> {
+        let folders = Arc::clone(&self.folders);
+        blocking(move || folders.keep("deployment.json", &crate::random_id())).await?
+    }
+
     fn is_confirmed(&self) -> bool {
         // A lock cannot be lost while its process lives: only an unreadable folder is a doubt.
         self.live.borrow().confirmed

@@ -21,17 +21,27 @@ mod transactions;
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
     task::TaskTracker,
 };
 
-use self::{client::Client, cluster::Cluster, keeper::Pulse, keys::Keys, views::Views};
+use self::{
+    backoff::Backoff,
+    client::Client,
+    cluster::{Cluster, Failure},
+    keeper::Pulse,
+    keys::Keys,
+    views::Views,
+};
 use crate::{Discovery, Error, Held, Instance, LiveSet, Login, Owners, Registration};
 
 /// The views are compared with the store this often, a fifth more or less.
 const RELIST_EVERY: Duration = Duration::from_secs(30);
+
+/// How long the deployment's id is asked for before the last failure is told.
+const ASK_FOR: Duration = Duration::from_secs(10);
 
 /// Less than this no keep-alive could hold on a busy machine; etcd itself grants 2 s at least.
 const SHORTEST_LEASE: Duration = Duration::from_secs(2);
@@ -116,6 +126,21 @@ impl Discovery for Etcd {
 
     fn owners(&self) -> watch::Receiver<Owners> {
         self.views.owners.clone()
+    }
+
+    async fn deployment(&self) -> Result<String, Error> {
+        let mut client = Client::new(Arc::clone(&self.cluster));
+        let (mut backoff, began) = (Backoff::new(), Instant::now());
+        let new = crate::random_id();
+        loop {
+            match transactions::keep(&mut client, &self.keys.deployment, &new).await {
+                Ok(id) => return Ok(id),
+                Err(Failure::Away(_)) if began.elapsed() < ASK_FOR => {
+                    tokio::time::sleep(backoff.pause()).await;
+                }
+                Err(failure) => return Err(self.cluster.error(failure)),
+            }
+        }
     }
 
     fn is_confirmed(&self) -> bool {

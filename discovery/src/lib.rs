@@ -85,6 +85,15 @@ pub trait Discovery: Send + Sync + 'static {
     /// Who owns which partition. A partition without an owner is absent.
     fn owners(&self) -> watch::Receiver<Owners>;
 
+    /// The id of the deployment that this backend holds together: random, made by whoever asks
+    /// first, and kept with everything else of the backend, in its backups too. It tells apart two
+    /// deployments that meet elsewhere, as in a database that both were given.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if the backend gave no answer, [`Error::Denied`] if it refused our
+    /// login, [`Error::Io`].
+    async fn deployment(&self) -> Result<String, Error>;
+
     /// False once the last keep-alive was answered more than a lease ago, or, in a process
     /// without a registration, once the backend stopped answering.
     fn is_confirmed(&self) -> bool;
@@ -157,4 +166,9 @@ pub async fn connect(config: Config) -> Result<Arc<dyn Discovery>, Error> {
             Ok(etcd::connect(settings).await?)
         }
     }
+}
+
+/// 32 hex digits that nobody else has.
+fn random_id() -> String {
+    format!("{:032x}", fastrand::u128(..))
 }

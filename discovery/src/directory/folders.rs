@@ -1,7 +1,7 @@
 //! What lies where in the directory's folder:
 //! `instances/<id>.json` the record, `instances/<id>.lock` held while its process lives,
-//! `partitions/owners.json` who claimed what, `partitions/owners.lock` held while that is changed.
-//! Names that start with a dot are files being written. Sockets lie beside both folders. Next is
+//! `partitions/owners.json` who claimed what, `partitions/owners.lock` held while that is changed,
+//! `deployment.json` the deployment's id. Names that start with a dot are files being written. Sockets lie beside both folders. Next is
 //! `lock.rs`.
 
 use std::{
@@ -50,6 +50,36 @@ impl Folders {
 
     pub(super) fn owners(&self) -> PathBuf {
         self.partitions.join("owners.json")
+    }
+
+    /// The value of a file that stays: what is there, or else `value` from now on, whatever happens
+    /// to the machine.
+    pub(super) fn keep(&self, name: &str, value: &str) -> Result<String, Error> {
+        let path = self.root.join(name);
+        let fail = |source| Error::Io { action: "write", path: path.clone(), source };
+        loop {
+            if let Some(there) = read(&path)? {
+                return Ok(there);
+            }
+            let draft = self.root.join(format!(".{name}.{:08x}", fastrand::u32(..)));
+            let written = (|| {
+                let mut file = fs::File::create_new(&draft)?;
+                file.write_all(&serde_json::to_vec(value).map_err(io::Error::other)?)?;
+                file.sync_all()?;
+                // Of all who do this at once, one makes it.
+                match fs::hard_link(&draft, &path) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+                    Err(_) if read::<String>(&path).is_ok_and(|there| there.is_none()) => {
+                        fs::rename(&draft, &path)
+                    }
+                    Ok(()) | Err(_) => Ok(()),
+                }?;
+                fs::File::open(&self.root)?.sync_all()
+            })();
+            // It may have become the file itself.
+            let _ = fs::remove_file(&draft);
+            written.map_err(fail)?;
+        }
     }
 
     pub(super) fn owners_lock(&self) -> PathBuf {
@@ -112,5 +142,27 @@ pub(super) fn remove(path: &Path) -> Result<bool, Error> {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(source) => Err(Error::Io { action: "remove", path: path.to_owned(), source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_all_who_name_a_value_at_once_one_does_and_it_stays() {
+        let folder = crate::testing::folder();
+        let folders = Folders::new(folder.path());
+        let kept = std::thread::scope(|scope| {
+            let keep = |n: usize| folders.keep("deployment.json", &n.to_string()).unwrap();
+            let all: Vec<_> = (0..8).map(|n| scope.spawn(move || keep(n))).collect();
+            all.into_iter().map(|one| one.join().unwrap()).collect::<Vec<String>>()
+        });
+        assert!(kept.iter().all(|one| *one == kept[0]), "{kept:?}");
+        assert_eq!(folders.keep("deployment.json", "late").unwrap(), kept[0]);
+        let names: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
+        assert_eq!(names.len(), 1, "no draft is left: {names:?}");
+        fs::write(folder.path().join("deployment.json"), "torn").unwrap();
+        assert_eq!(folders.keep("deployment.json", "anew").unwrap(), "anew");
     }
 }

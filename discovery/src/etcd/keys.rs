@@ -1,5 +1,6 @@
 //! Names and values of the keys: `<prefix>/services/<role>/<team>/<name>/<instance>` holds an
 //! instance, `<prefix>/partitions/<n>` its owner. Both are bound to the registrant's lease.
+//! `<prefix>/deployment` stays: the id of the deployment.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +11,7 @@ use crate::{Error, Instance, InstanceId};
 pub(super) struct Keys {
     pub(super) services: String,
     pub(super) partitions: String,
+    pub(super) deployment: String,
 }
 
 /// Value of a partition's key; read by other releases, fields are only ever added.
@@ -30,6 +32,7 @@ impl Keys {
         Ok(Self {
             services: format!("/{root}/services/"),
             partitions: format!("/{root}/partitions/"),
+            deployment: format!("/{root}/deployment"),
         })
     }
 
@@ -68,6 +71,7 @@ mod tests {
                 "/callboard/services/tool/default/calculator/c-1"
             );
             assert_eq!(keys.partition(17), "/callboard/partitions/17");
+            assert_eq!(keys.deployment, "/callboard/deployment");
             assert_eq!(keys.partition_of("/callboard/partitions/17"), Some(17));
             assert_eq!(keys.partition_of("/callboard/partitions/x"), None);
         }

@@ -21,7 +21,7 @@ use tokio::{
 };
 
 use self::server::{LOOK, Server, settings};
-use super::{connect, wire::mvccpb::KeyValue};
+use super::{Settings, connect, wire::mvccpb::KeyValue};
 use crate::{
     Discovery as _, Error, Held, Instance, InstanceId, LiveSet, Owners, State,
     testing::{DEADLINE, has, instance, lacks, orchestrator, until},
@@ -109,6 +109,23 @@ async fn what_is_registered_is_seen_by_all_and_gone_after_release() {
     until(&mut two.live(), has("c-2")).await;
     drop(dropped);
     until(&mut two.live(), lacks("c-2")).await;
+}
+
+#[tokio::test]
+async fn a_deployment_has_one_id_that_stays_and_another_prefix_another_one() {
+    let server = Server::start().await;
+    let (one, two) = tokio::join!(connect(server.settings()), connect(server.settings()));
+    let (one, two) = (one.unwrap(), two.unwrap());
+    let (first, second) = tokio::join!(one.deployment(), two.deployment());
+    let id = first.unwrap();
+    assert_eq!((id.len(), &second.unwrap()), (32, &id));
+    let late = connect(server.settings()).await.unwrap();
+    assert_eq!(late.deployment().await.unwrap(), id);
+    let keys = server.client().list("/callboard/").await.unwrap().kvs;
+    assert_eq!(keys.len(), 1);
+    assert_eq!((&keys[0].key[..], keys[0].lease), (&b"/callboard/deployment"[..], 0));
+    let other = connect(Settings { prefix: "/other".to_owned(), ..server.settings() }).await;
+    assert_ne!(other.unwrap().deployment().await.unwrap(), id);
 }
 
 #[tokio::test]

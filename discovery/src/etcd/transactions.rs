@@ -62,6 +62,22 @@ pub(super) async fn present(
     Ok((answer.succeeded || is_renewed).then_some(revision))
 }
 
+/// The value of a key that stays: what is there, or else `value` from now on.
+pub(super) async fn keep(client: &mut Client, key: &str, value: &str) -> Result<String, Failure> {
+    let answer = client
+        .txn(TxnRequest {
+            compare: vec![is_created_at(key, 0)],
+            success: vec![put(key, value.as_bytes(), 0)],
+            failure: vec![get(key)],
+        })
+        .await?;
+    if answer.succeeded {
+        return Ok(value.to_owned());
+    }
+    let there = found(answer).pop().and_then(|found| String::from_utf8(found.value).ok());
+    there.ok_or_else(|| Failure::Answer(format!("the key {key} holds no text")))
+}
+
 /// Claims all of `partitions`, at most [`BATCH`], or none.
 pub(super) async fn claim(
     client: &mut Client,

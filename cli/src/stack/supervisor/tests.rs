@@ -44,6 +44,10 @@ impl Discovery for Told {
         watch::channel(Owners::default()).1
     }
 
+    async fn deployment(&self) -> Result<String, Error> {
+        Err(Error::Closed)
+    }
+
     fn is_confirmed(&self) -> bool {
         true
     }

@@ -68,6 +68,10 @@ impl Discovery for Told {
         self.owners.subscribe()
     }
 
+    async fn deployment(&self) -> Result<String, Error> {
+        Err(Error::Closed)
+    }
+
     fn is_confirmed(&self) -> bool {
         !self.is_unconfirmed.load(Ordering::SeqCst)
     }
