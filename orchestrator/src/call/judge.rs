@@ -13,7 +13,7 @@ use super::approval;
 use super::arguments::{self, Misfit};
 use super::attempts::wire;
 use super::failure::{Failure, Kind};
-use super::policy::{Judgement, Subject};
+use super::policy::{Case, Judgement, Subject};
 use super::preflight::{self, Opinion};
 use super::resolve::{Unresolved, resolve};
 use super::{CallContext, CallPath, settle};
@@ -68,7 +68,11 @@ impl CallPath {
         events.push(Event::CallPlanned(planned.clone()));
         let subject =
             Subject { team: &context.team, agent: &context.agent, tool: &tool.descriptor };
-        let judgement = self.policy.judge(subject);
+        let judgement = self.policy.judge(Case {
+            subject,
+            arguments: &planned.arguments,
+            now_ms: context.now_ms,
+        });
         let opinion = self.opinion(&tool, &planned, &judgement, context).await?;
         let judgement = approval::stricter(judgement, &opinion);
         let lasts = i64::try_from(self.config.approval_timeout_ms).unwrap_or(i64::MAX);

@@ -8,10 +8,13 @@
 use serde::{Deserialize, Serialize};
 
 mod rule;
+mod condition;
+mod expiry;
 
+pub use self::expiry::Expiry;
 pub use self::rule::{Annotation, Effect, Rule};
 
-use self::rule::Compiled;
+use self::rule::{Compiled, Match};
 use super::config::Error;
 use crate::catalog::Descriptor;
 use crate::run::event::Verdict;
@@ -36,7 +39,7 @@ pub struct Config {
 }
 
 /// The rules of a deployment, compiled.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Policy {
     rules: Vec<Compiled>,
     profile: Profile,
@@ -51,6 +54,17 @@ pub struct Subject<'a> {
     pub agent: &'a str,
     /// The tool.
     pub tool: &'a Descriptor,
+}
+
+/// A call to judge.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    /// Whose call of which tool.
+    pub subject: Subject<'a>,
+    /// Its arguments as JSON.
+    pub arguments: &'a str,
+    /// Wall clock, Unix time in milliseconds, by which rules end.
+    pub now_ms: i64,
 }
 
 /// What the rules say of a call.
@@ -72,44 +86,60 @@ impl Policy {
     /// Compiles rules.
     ///
     /// # Errors
-    /// A glob cannot be read.
+    /// A glob or a condition cannot be read.
     pub fn new(config: &Config, profile: Profile) -> Result<Self, Error> {
         let rules = config.rules.iter().enumerate().map(|(nth, rule)| Compiled::new(nth, rule));
         Ok(Self { rules: rules.collect::<Result<_, _>>()?, profile })
     }
 
     /// Judges a call.
-    pub fn judge(&self, subject: Subject<'_>) -> Judgement {
-        let matching: Vec<&Compiled> =
-            self.rules.iter().filter(|rule| rule.matches(subject)).collect();
+    pub fn judge(&self, case: Case<'_>) -> Judgement {
+        let subject = case.subject;
+        let matching = self.matching(case);
         let mut denied_effects = Vec::new();
-        let mut blocking: Option<&Compiled> = None;
-        for rule in matching.iter().filter(|rule| rule.verdict == Verdict::Block) {
-            match rule.effect {
+        let mut blocking: Option<&Hit<'_>> = None;
+        for hit in matching.iter().filter(|hit| hit.rule.verdict == Verdict::Block) {
+            match hit.rule.effect {
                 Some(effect) if subject.tool.removable_effects.contains(&effect) => {
                     if !denied_effects.contains(&effect) {
                         denied_effects.push(effect);
                     }
                 }
-                _ => blocking = blocking.or(Some(rule)),
+                _ => blocking = blocking.or(Some(hit)),
             }
         }
         denied_effects.sort_unstable();
-        let of = |verdict: Verdict| matching.iter().find(|rule| rule.verdict == verdict);
+        let of = |verdict: Verdict| matching.iter().find(|hit| hit.rule.verdict == verdict);
         let deciding = blocking
-            .or_else(|| of(Verdict::Ask).copied())
+            .or_else(|| of(Verdict::Ask))
             .or_else(|| allowing(&matching, subject, &denied_effects));
         let judgement = match deciding {
-            Some(rule) => Judgement {
-                verdict: rule.verdict,
-                rule: rule.name.clone(),
-                reason: rule.reason(),
+            Some(hit) => Judgement {
+                verdict: hit.rule.verdict,
+                rule: hit.rule.name.clone(),
+                reason: hit.reason(),
                 denied_effects: Vec::new(),
-                allowed_by: (rule.verdict == Verdict::Allow).then(|| rule.name.clone()),
+                allowed_by: (hit.rule.verdict == Verdict::Allow).then(|| hit.rule.name.clone()),
             },
             None => self.unmatched(subject.tool),
         };
         Judgement { denied_effects, ..judgement }
+    }
+
+    /// The rules about a call. One whose condition cannot be evaluated is about it unless it allows.
+    fn matching(&self, case: Case<'_>) -> Vec<Hit<'_>> {
+        let mut facts = None;
+        let mut matching = Vec::new();
+        for rule in &self.rules {
+            match rule.meets(case, &mut facts) {
+                Match::Yes => matching.push(Hit { rule, doubt: None }),
+                Match::Doubt(why) if rule.verdict != Verdict::Allow => {
+                    matching.push(Hit { rule, doubt: Some(why) });
+                }
+                Match::Doubt(_) | Match::No => {}
+            }
+        }
+        matching
     }
 
     fn unmatched(&self, tool: &Descriptor) -> Judgement {
@@ -137,19 +167,37 @@ impl Policy {
     }
 }
 
+/// A rule that is about a call.
+#[derive(Debug)]
+struct Hit<'a> {
+    rule: &'a Compiled,
+    /// Why its condition could not be evaluated.
+    doubt: Option<String>,
+}
+
+impl Hit<'_> {
+    fn reason(&self) -> String {
+        let reason = self.rule.reason();
+        match &self.doubt {
+            Some(why) => format!("{reason} (its condition cannot be evaluated: {why})"),
+            None => reason,
+        }
+    }
+}
+
 /// An `allow` of the tool itself, or one for each effect that the call can still have.
-fn allowing<'a>(
-    matching: &[&'a Compiled],
+fn allowing<'a, 'p>(
+    matching: &'a [Hit<'p>],
     subject: Subject<'_>,
     denied: &[Effect],
-) -> Option<&'a Compiled> {
-    let allows = || matching.iter().copied().filter(|rule| rule.verdict == Verdict::Allow);
-    if let Some(rule) = allows().find(|rule| rule.effect.is_none()) {
-        return Some(rule);
+) -> Option<&'a Hit<'p>> {
+    let allows = || matching.iter().filter(|hit| hit.rule.verdict == Verdict::Allow);
+    if let Some(hit) = allows().find(|hit| hit.rule.effect.is_none()) {
+        return Some(hit);
     }
     let mut left = subject.tool.effects.iter().filter(|effect| !denied.contains(effect)).peekable();
     left.peek()?;
-    let is_covered = left.all(|effect| allows().any(|rule| rule.effect == Some(*effect)));
+    let is_covered = left.all(|effect| allows().any(|hit| hit.rule.effect == Some(*effect)));
     if is_covered { allows().next() } else { None }
 }
 

@@ -121,13 +121,9 @@ async fn the_tool_is_asked_and_the_stricter_verdict_wins() {
 async fn what_a_rule_blocks_is_not_even_asked_about() {
     let rule = policy::Rule {
         name: "never".to_owned(),
-        team: String::new(),
-        agent: String::new(),
         tool: "write".to_owned(),
-        effect: None,
-        annotations: std::collections::BTreeMap::new(),
-        verdict: Verdict::Block,
         reason: "not here".to_owned(),
+        ..policy::Rule::of(Verdict::Block)
     };
     let policy = policy::Config { rules: vec![rule] };
     let world = World::new(Setting { policy, ..Setting::default() });
@@ -187,14 +183,9 @@ async fn a_service_that_cannot_judge_is_passed_over_or_told() {
 #[tokio::test]
 async fn rules_that_take_an_effect_away_reach_the_service() {
     let rule = |tool: &str, effect, verdict| policy::Rule {
-        name: String::new(),
-        team: String::new(),
-        agent: String::new(),
         tool: tool.to_owned(),
         effect,
-        annotations: std::collections::BTreeMap::new(),
-        verdict,
-        reason: String::new(),
+        ..policy::Rule::of(verdict)
     };
     let rules = vec![
         rule("", Some(policy::Effect::Write), Verdict::Block),

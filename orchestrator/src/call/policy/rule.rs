@@ -1,10 +1,15 @@
 //! One rule: as it is written, and as it is matched.
+//!
+//! What holds for a rule that is in doubt is decided here: a condition that cannot be evaluated makes
+//! a rule match that asks or blocks, and one that allows not. Next: `condition`.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Subject;
+use super::condition::{Condition, Facts};
+use super::expiry::Expiry;
+use super::{Case, Subject};
 use crate::call::config::Error;
 use crate::call::pattern::Pattern;
 use crate::catalog::Descriptor;
@@ -79,6 +84,13 @@ pub struct Rule {
     /// Annotations of the tool and the value that each must have.
     #[serde(default)]
     pub annotations: BTreeMap<Annotation, bool>,
+    /// A condition over the arguments in CEL, such as `args.path.startsWith("drafts/")`; empty for
+    /// none. It knows `args`, `tool`, `team` and `agent`.
+    #[serde(default)]
+    pub condition: String,
+    /// When the rule ends; absent for never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Expiry>,
     /// What then. Always given: a rule that says nothing must not allow.
     pub verdict: Verdict,
     /// Why, for the person and the model.
@@ -86,8 +98,26 @@ pub struct Rule {
     pub reason: String,
 }
 
+impl Rule {
+    /// A rule about every call.
+    pub fn of(verdict: Verdict) -> Self {
+        Self {
+            name: String::new(),
+            team: String::new(),
+            agent: String::new(),
+            tool: String::new(),
+            effect: None,
+            annotations: BTreeMap::new(),
+            condition: String::new(),
+            expires: None,
+            verdict,
+            reason: String::new(),
+        }
+    }
+}
+
 /// A rule, ready to be matched.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Compiled {
     pub(super) name: String,
     pub(super) verdict: Verdict,
@@ -97,12 +127,31 @@ pub(super) struct Compiled {
     agent: Pattern,
     tool: Pattern,
     annotations: Vec<(Annotation, bool)>,
+    condition: Option<Condition>,
+    expires: Option<Expiry>,
+}
+
+/// How a rule meets a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Match {
+    /// It is about another call.
+    No,
+    /// It is about this one.
+    Yes,
+    /// It may be about this one; why that cannot be said.
+    Doubt(String),
 }
 
 impl Compiled {
     pub(super) fn new(nth: usize, rule: &Rule) -> Result<Self, Error> {
         let key = format!("orchestrator.policy.rules[{nth}]");
+        let condition = match rule.condition.trim() {
+            "" => None,
+            text => Some(Condition::new(&format!("{key}.condition"), text)?),
+        };
         Ok(Self {
+            condition,
+            expires: rule.expires,
             team: Pattern::new(&format!("{key}.team"), &rule.team)?,
             agent: Pattern::new(&format!("{key}.agent"), &rule.agent)?,
             tool: Pattern::new(&format!("{key}.tool"), &rule.tool)?,
@@ -114,7 +163,24 @@ impl Compiled {
         })
     }
 
-    pub(super) fn matches(&self, subject: Subject<'_>) -> bool {
+    /// Whether the rule is about a call. `facts` are made when the first condition asks for them.
+    pub(super) fn meets(&self, case: Case<'_>, facts: &mut Option<Facts>) -> Match {
+        if self.expires.is_some_and(|expiry| expiry.is_over(case.now_ms))
+            || !self.is_about(case.subject)
+        {
+            return Match::No;
+        }
+        let Some(condition) = &self.condition else { return Match::Yes };
+        let facts = facts.get_or_insert_with(|| Facts::of(case.arguments));
+        match condition.holds(case.subject, facts) {
+            Ok(true) => Match::Yes,
+            Ok(false) => Match::No,
+            Err(why) => Match::Doubt(why),
+        }
+    }
+
+    /// Whether everything but the condition fits.
+    fn is_about(&self, subject: Subject<'_>) -> bool {
         self.tool.matches(&subject.tool.name)
             && self.effect.is_none_or(|effect| subject.tool.effects.contains(&effect))
             && self.annotations.iter().all(|(a, value)| promised(subject.tool, *a) == *value)

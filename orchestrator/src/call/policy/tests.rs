@@ -4,16 +4,7 @@ use super::*;
 use crate::catalog::tool::{Annotations, sample};
 
 fn rule(tool: &str, verdict: Verdict) -> Rule {
-    Rule {
-        name: String::new(),
-        team: String::new(),
-        agent: String::new(),
-        tool: tool.to_owned(),
-        effect: None,
-        annotations: std::collections::BTreeMap::new(),
-        verdict,
-        reason: String::new(),
-    }
+    Rule { tool: tool.to_owned(), ..Rule::of(verdict) }
 }
 
 fn effect(effect: Effect, verdict: Verdict) -> Rule {
@@ -30,8 +21,16 @@ fn changing(name: &str) -> Descriptor {
 }
 
 fn judge(rules: Vec<Rule>, profile: Profile, tool: &Descriptor) -> Judgement {
+    judge_with(rules, profile, tool, "{}")
+}
+
+/// The wall clock of the tests: the first of January 2027.
+const NOW_MS: i64 = 1_798_761_600_000;
+
+fn judge_with(rules: Vec<Rule>, profile: Profile, tool: &Descriptor, arguments: &str) -> Judgement {
     let policy = Policy::new(&Config { rules }, profile).unwrap();
-    policy.judge(Subject { team: "blue", agent: "default", tool })
+    let subject = Subject { team: "blue", agent: "default", tool };
+    policy.judge(Case { subject, arguments, now_ms: NOW_MS })
 }
 
 #[test]
@@ -158,13 +157,90 @@ fn a_rule_is_written_as_in_the_configuration() {
     );
 }
 
-/// The same decision, written the long way round.
+#[test]
+fn a_condition_looks_at_the_arguments() {
+    let tool = changing("do");
+    let rule = Rule {
+        condition: r#"args.path.startsWith("drafts/") && team == "blue""#.into(),
+        ..rule("do", Verdict::Allow)
+    };
+    for (arguments, verdict) in [
+        (r#"{"path": "drafts/a.md"}"#, Verdict::Allow),
+        (r#"{"path": "final/a.md"}"#, Verdict::Ask),
+        // What cannot be evaluated does not allow.
+        (r#"{"file": "drafts/a.md"}"#, Verdict::Ask),
+        (r#"{"path": 5}"#, Verdict::Ask),
+    ] {
+        let judgement = judge_with(vec![rule.clone()], Profile::Development, &tool, arguments);
+        assert_eq!(judgement.verdict, verdict, "{arguments}");
+    }
+}
+
+#[test]
+fn a_condition_that_cannot_be_evaluated_keeps_its_ask_or_block() {
+    let tool = changing("do");
+    for verdict in [Verdict::Ask, Verdict::Block] {
+        let doubtful = Rule {
+            name: "careful".into(),
+            condition: "args.amount > 100".into(),
+            ..rule("do", verdict)
+        };
+        let rules = vec![doubtful, rule("do", Verdict::Allow)];
+        let judge =
+            |arguments: &str| judge_with(rules.clone(), Profile::Development, &tool, arguments);
+        assert_eq!(judge(r#"{"amount": 101}"#).verdict, verdict);
+        assert_eq!(judge(r#"{"amount": 100}"#).verdict, Verdict::Allow);
+        let doubted = judge("{}");
+        assert_eq!((doubted.verdict, doubted.rule.as_str()), (verdict, "careful"));
+        assert!(doubted.reason.contains("cannot be evaluated: No such key: amount"), "{doubted:?}");
+    }
+}
+
+#[test]
+fn a_rule_ends_at_its_time() {
+    let tool = changing("do");
+    for (expires, verdict) in [("2026-12-31", Verdict::Ask), ("2027-01-01", Verdict::Allow)] {
+        let ending = Rule { expires: Some(expires.parse().unwrap()), ..rule("do", Verdict::Allow) };
+        assert_eq!(judge(vec![ending], Profile::Development, &tool).verdict, verdict, "{expires}");
+    }
+}
+
+#[test]
+fn a_condition_that_cannot_be_read_is_refused_with_its_key() {
+    let wrong = Rule { condition: "args.path ==".into(), ..rule("do", Verdict::Allow) };
+    let config = Config { rules: vec![wrong] };
+    let error = Policy::new(&config, Profile::Development).unwrap_err().to_string();
+    assert!(error.starts_with("`orchestrator.policy.rules[0].condition`: it is no CEL"), "{error}");
+}
+
+/// The same decision, written the long way round. A condition there is none, one that holds, one
+/// that does not, or one about a key that is missing.
 fn reference(rules: &[Rule], profile: Profile, tool: &Descriptor) -> (Verdict, Vec<Effect>) {
     let hits = |rule: &&Rule| {
         let name = rule.tool.as_str();
         let named = name.is_empty() || name == "*" || name == tool.name;
+        let holds = match rule.condition.as_str() {
+            "" | HOLDS => true,
+            FAILS => false,
+            _ => rule.verdict != Verdict::Allow,
+        };
         named
+            && holds
+            && rule.expires.is_none_or(|end| end == later())
             && (rule.team.is_empty() || rule.team == "blue")
+            && (rule.agent.is_empty() || rule.agent == "default")
+            && rule.annotations.iter().all(|(annotation, value)| {
+                let promised = match annotation {
+                    Annotation::ReadOnly => tool.annotations.read_only && tool.is_trusted,
+                    Annotation::Destructive => {
+                        !tool.is_trusted
+                            || (!tool.annotations.read_only && tool.annotations.destructive)
+                    }
+                    Annotation::Idempotent => tool.annotations.idempotent && tool.is_trusted,
+                    Annotation::OpenWorld => tool.annotations.open_world || !tool.is_trusted,
+                };
+                promised == *value
+            })
             && rule.effect.is_none_or(|e| tool.effects.contains(&e))
     };
     let hitting: Vec<&Rule> = rules.iter().filter(hits).collect();
@@ -197,6 +273,15 @@ fn reference(rules: &[Rule], profile: Profile, tool: &Descriptor) -> (Verdict, V
     (verdict, denied)
 }
 
+/// A condition that holds for the arguments of the random calls, `{"n": 1}`, and others.
+const HOLDS: &str = "args.n == 1";
+const FAILS: &str = "args.n > 1";
+const DOUBTFUL: &str = "args.m > 1";
+
+fn later() -> Expiry {
+    "2027-01-02".parse().unwrap()
+}
+
 const EFFECTS: [Effect; 4] = [Effect::Read, Effect::Write, Effect::Execute, Effect::Network];
 
 prop_compose! {
@@ -205,8 +290,31 @@ prop_compose! {
         team in prop::sample::select(vec!["", "blue", "red"]),
         effect in prop::option::of(prop::sample::select(EFFECTS.to_vec())),
         verdict in prop::sample::select(vec![Verdict::Allow, Verdict::Ask, Verdict::Block]),
+        agent in prop::sample::select(vec!["", "default", "other"]),
+        condition in prop::sample::select(vec!["", "", HOLDS, FAILS, DOUBTFUL]),
+        expires in prop::option::of(prop::sample::select(vec![
+            later(),
+            "2026-12-31".parse::<Expiry>().unwrap(),
+        ])),
+        annotation in prop::option::of((
+            prop::sample::select(vec![
+                Annotation::ReadOnly,
+                Annotation::Destructive,
+                Annotation::Idempotent,
+                Annotation::OpenWorld,
+            ]),
+            any::<bool>(),
+        )),
     ) -> Rule {
-        Rule { team: team.to_owned(), effect, ..rule(tool, verdict) }
+        Rule {
+            team: team.to_owned(),
+            agent: agent.to_owned(),
+            effect,
+            condition: condition.to_owned(),
+            expires,
+            annotations: annotation.into_iter().collect(),
+            ..rule(tool, verdict)
+        }
     }
 }
 
@@ -215,7 +323,7 @@ prop_compose! {
         name in prop::sample::select(vec!["one", "two", "three"]),
         effects in prop::sample::subsequence(EFFECTS.to_vec(), 0..=4),
         removable in prop::sample::subsequence(EFFECTS.to_vec(), 0..=4),
-        read_only in any::<bool>(),
+        [read_only, destructive, idempotent, open_world] in any::<[bool; 4]>(),
         is_trusted in any::<bool>(),
     ) -> Descriptor {
         let removable_effects = removable.into_iter().filter(|e| effects.contains(e)).collect();
@@ -223,7 +331,7 @@ prop_compose! {
             effects,
             removable_effects,
             is_trusted,
-            annotations: Annotations { read_only, ..Annotations::default() },
+            annotations: Annotations { read_only, destructive, idempotent, open_world },
             ..sample::descriptor("any", name)
         }
     }
@@ -239,7 +347,7 @@ proptest! {
         production in any::<bool>(),
     ) {
         let profile = if production { Profile::Production } else { Profile::Development };
-        let judgement = judge(rules.clone(), profile, &tool);
+        let judgement = judge_with(rules.clone(), profile, &tool, r#"{"n": 1}"#);
         prop_assert_eq!((judgement.verdict, judgement.denied_effects), reference(&rules, profile, &tool));
     }
 }
