@@ -146,6 +146,12 @@ impl Problem {
         self.kind
     }
 
+    /// Whether an orchestrator gave this reason.
+    pub(crate) fn is_about(&self, reason: &str) -> bool {
+        let found = self.more.members.get("reason").and_then(Value::as_str);
+        found.is_some_and(|found| found.eq_ignore_ascii_case(reason))
+    }
+
     /// The members as they stand in the body, and in an `error` event.
     pub(crate) fn json(&self) -> Value {
         let (name, title) = self.kind.words();
@@ -216,6 +222,7 @@ impl From<Status> for Problem {
                 error!(error = %status, "orchestrator refused our credentials");
                 Self::new(Kind::Internal, "The gateway is not admitted by the orchestrator.")
             }
+            Code::DataLoss if reason == reason::SESSION_DAMAGED => Self::new(Kind::Internal, text),
             Code::Ok | Code::Unknown | Code::Internal | Code::DataLoss => {
                 error!(error = %status, "orchestrator failed");
                 Self::new(Kind::Internal, "The orchestrator failed inside; its log says why.")

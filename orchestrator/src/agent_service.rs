@@ -1,6 +1,8 @@
 //! `AgentService` over gRPC: decode, call the session's handle, encode. Next: `session`.
 
+mod attach;
 mod choose;
+mod figures;
 mod rollback;
 mod start;
 
@@ -10,7 +12,7 @@ use callboard_proto::{
     agent::{self, agent_service_server::AgentService},
     size,
 };
-use futures_util::{Stream, StreamExt as _};
+use futures_util::Stream;
 use tonic::{Request, Response, Status};
 
 use crate::{
@@ -18,7 +20,7 @@ use crate::{
     convert::{self, Place},
     query::{self, Folded},
     run::ids::SessionId,
-    session::{Decision, SessionError, Sessions, Watch},
+    session::{Decision, SessionError, Sessions},
 };
 
 /// Sessions listed where no limit is asked for, and at most.
@@ -51,7 +53,10 @@ impl Agents {
         let shared = self.sessions.shared();
         let partition = shared.partitions.of(session);
         let owner = shared.discovery.owners().borrow().get(&partition).cloned();
-        convert::of_session(error, owner)
+        if let SessionError::Damaged(what) = error {
+            self.sessions.refuse(session, what);
+        }
+        convert::of_session(error, session, owner)
     }
 }
 
@@ -79,14 +84,21 @@ impl AgentService for Agents {
         let journal = &*self.sessions.shared().journal;
         let found = async {
             let row = query::owned_row(journal, &team, &id).await?;
+            if request.without_runs {
+                return Ok((row, None));
+            }
             let fold = query::fold(journal, &id, place.last());
-            Ok((row, self.folded.session(&id, place.last(), fold).await?))
+            let session = self.folded.session(&id, place.last(), fold).await?;
+            Ok((row, Some(session)))
         };
         let (row, session) = found.await.map_err(|error: SessionError| self.status(&error, &id))?;
-        let (runs, next_page_token) = convert::page(&session, &request.run, place);
-        self.folded.told(&id, session, !next_page_token.is_empty());
-        let session = Some(convert::session(&row));
-        Ok(Response::new(agent::GetSessionResponse { session, runs, next_page_token }))
+        let of = Some(convert::session(&row));
+        let mut answer = agent::GetSessionResponse { session: of, ..Default::default() };
+        if let Some(session) = session {
+            (answer.runs, answer.next_page_token) = convert::page(&session, &request.run, place);
+            self.folded.told(&id, session, !answer.next_page_token.is_empty());
+        }
+        Ok(Response::new(answer))
     }
 
     async fn list_sessions(
@@ -124,28 +136,7 @@ impl AgentService for Agents {
     }
 
     async fn attach(&self, request: Request<agent::AttachRequest>) -> Answer<Self::AttachStream> {
-        let request = request.into_inner();
-        let (team, id) = (team(request.principal), SessionId::from(request.session));
-        let watch = convert::watch(request.watch);
-        if watch == Watch::Result {
-            return Err(Status::invalid_argument("a session can be watched for facts or for all"));
-        }
-        let attached = self
-            .sessions
-            .with(&id, |handle| {
-                let team = team.clone();
-                async move { handle.attach(team, watch, request.until_idle).await }
-            })
-            .await
-            .map_err(|error| self.status(&error, &id))?;
-        let journal = Arc::clone(&self.sessions.shared().journal);
-        let service = self.clone();
-        let of = id.clone();
-        let facts = query::facts(journal, id, request.after, attached).map(move |notice| {
-            let notice = notice.map_err(|error| service.status(&error, &of))?;
-            Ok(agent::AttachResponse { notice: Some(convert::notice(notice, of.as_str())) })
-        });
-        Ok(Response::new(Box::pin(facts)))
+        self.follow(request.into_inner()).await.map(Response::new)
     }
 
     async fn decide(
@@ -225,21 +216,9 @@ impl AgentService for Agents {
 
     async fn get_status(
         &self,
-        _: Request<agent::GetStatusRequest>,
+        request: Request<agent::GetStatusRequest>,
     ) -> Answer<agent::GetStatusResponse> {
-        let shared = self.sessions.shared();
-        let figures = shared.status.figures();
-        shared.models.probe().await;
-        let models = shared.models.resolve(&shared.config.agent.model).unwrap_or_default();
-        Ok(Response::new(agent::GetStatusResponse {
-            uptime_seconds: figures.uptime_seconds,
-            runs_total: figures.runs_total,
-            runs_failed: figures.runs_failed,
-            tokens_total: figures.tokens_total,
-            last_active_ms: figures.last_active_ms,
-            active_runs: figures.active_runs,
-            models,
-        }))
+        Ok(Response::new(self.figures(request.into_inner()).await))
     }
 
     async fn read_artifact(

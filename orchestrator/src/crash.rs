@@ -28,6 +28,9 @@ pub const POINTS: &[&str] = &[
 pub const OF_ROLLBACK: &[&str] =
     &["rollback.before_asked", "rollback.before_send", "rollback.after_answer"];
 
+/// Owner that poisons the event in which it takes a session over: who folds that event panics.
+pub const POISON: &str = "poison";
+
 /// Crosses a point: nothing happens unless it is armed, and nothing is left of it in a release.
 macro_rules! crash_point {
     ($name:literal) => {
@@ -42,6 +45,22 @@ pub(crate) use crash_point;
 pub use self::armed::arm;
 #[cfg(debug_assertions)]
 pub(crate) use self::armed::reach;
+#[cfg(debug_assertions)]
+pub(crate) use self::poison::swallow;
+
+#[cfg(debug_assertions)]
+mod poison {
+    use super::POISON;
+    use crate::run::event::Event;
+
+    /// Panics at an event that is poisoned.
+    #[expect(clippy::panic, reason = "that is what it is for")]
+    pub(crate) fn swallow(event: &Event) {
+        if matches!(event, Event::OwnerTaken(taken) if taken.owner == POISON) {
+            panic!("a poisoned event was folded");
+        }
+    }
+}
 
 #[cfg(debug_assertions)]
 mod armed {
@@ -62,11 +81,18 @@ mod armed {
         name: String,
         /// Crossings until it acts.
         left: AtomicU32,
-        signal: Signal,
+        act: Act,
     }
 
-    /// Arms one point of this process, as `NAME[:NTH[:stop]]`: at its NTH crossing, the first one
-    /// where it is not said, the process is killed, or stopped. The first call counts.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Act {
+        Signal(Signal),
+        Panic,
+    }
+
+    /// Arms one point of this process, as `NAME[:NTH[:stop|panic]]`: at its NTH crossing, the first
+    /// one where it is not said, the process is killed, or stopped, or what crosses it panics. The
+    /// first call counts.
     ///
     /// # Errors
     /// A point that does not exist, or a number that is none.
@@ -81,12 +107,13 @@ mod armed {
         let mut parts = text.split(':');
         let name = parts.next().filter(|name| is_point(name))?.to_owned();
         let nth: u32 = parts.next().map_or(Some(1), |nth| nth.parse().ok())?;
-        let signal = match parts.next() {
-            None => Signal::KILL,
-            Some("stop") => Signal::STOP,
+        let act = match parts.next() {
+            None => Act::Signal(Signal::KILL),
+            Some("stop") => Act::Signal(Signal::STOP),
+            Some("panic") => Act::Panic,
             Some(_) => return None,
         };
-        Some(Armed { name, left: AtomicU32::new(nth.max(1)), signal })
+        Some(Armed { name, left: AtomicU32::new(nth.max(1)), act })
     }
 
     fn is_point(name: &str) -> bool {
@@ -94,6 +121,7 @@ mod armed {
     }
 
     /// See [`crash_point`](super::crash_point).
+    #[expect(clippy::panic, reason = "where a test wants it to")]
     pub(crate) fn reach(name: &str) {
         debug_assert!(is_point(name), "{name} is listed");
         let Some(armed) = ARMED.get().filter(|armed| armed.name == name) else { return };
@@ -102,8 +130,11 @@ mod armed {
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
             .unwrap_or(0);
         if before == 1 {
-            // Our own process may always be signalled.
-            let _ = kill_process(getpid(), armed.signal);
+            match armed.act {
+                // Our own process may always be signalled.
+                Act::Signal(signal) => drop(kill_process(getpid(), signal)),
+                Act::Panic => panic!("crossed {name}"),
+            }
         }
     }
 
@@ -114,10 +145,13 @@ mod armed {
         #[test]
         fn a_point_is_named_counted_and_given_its_act() {
             let armed = parse("append.before_submit:3:stop").unwrap();
-            assert_eq!((armed.name.as_str(), armed.signal), ("append.before_submit", Signal::STOP));
+            assert_eq!(armed.act, Act::Signal(Signal::STOP));
+            assert_eq!(armed.name, "append.before_submit");
             assert_eq!(armed.left.into_inner(), 3);
+            assert_eq!(parse("session.after_fold:2:panic").unwrap().act, Act::Panic);
             let armed = parse("claim.after_journal").unwrap();
-            assert_eq!((armed.left.into_inner(), armed.signal), (1, Signal::KILL));
+            assert_eq!(armed.act, Act::Signal(Signal::KILL));
+            assert_eq!(armed.left.into_inner(), 1);
             for wrong in ["", "nowhere", "claim.after_journal:x", "claim.after_journal:1:maybe"] {
                 assert!(parse(wrong).is_none(), "{wrong}");
             }

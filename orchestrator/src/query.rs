@@ -10,8 +10,8 @@ use tokio_stream::wrappers::ReceiverStream;
 
 pub(crate) use self::folded::Folded;
 use crate::{
-    journal::{Journal, SessionRow},
-    run::{ids::SessionId, state::Session},
+    journal::{Journal, JournalError, SessionRow},
+    run::{event::Recorded, ids::SessionId, state::Session},
     session::{Attached, Noted, Notice, RunTracker, SessionError, load_up_to},
 };
 
@@ -69,6 +69,41 @@ pub(crate) fn facts(
     earlier(journal, id, after, durable).chain(live(notices, after))
 }
 
+/// The facts of a session that is refused, as far as they can be read, and then why there are no more.
+pub(crate) fn remains(
+    journal: Arc<dyn Journal>,
+    id: SessionId,
+    after: u64,
+    why: SessionError,
+) -> impl Stream<Item = Result<Notice, SessionError>> + Send {
+    // Where the journal itself says why, that is it.
+    let facts = earlier(journal, id, after, u64::MAX);
+    let mut is_over = false;
+    let told = facts.chain(stream::once(std::future::ready(Err(why))));
+    told.take_while(move |notice| {
+        let goes_on = !is_over;
+        is_over = notice.is_err();
+        std::future::ready(goes_on)
+    })
+}
+
+/// The next events after number `read`, up to the first that cannot be read.
+async fn readable(
+    journal: &dyn Journal,
+    id: &SessionId,
+    read: u64,
+) -> Result<Vec<Recorded>, SessionError> {
+    match journal.read(id, read, PAGE).await {
+        Err(JournalError::Damaged { seq, .. } | JournalError::Unknown { seq, .. })
+            if seq > read + 1 =>
+        {
+            let good = usize::try_from(seq - 1 - read).unwrap_or(PAGE).min(PAGE);
+            Ok(journal.read(id, read, good).await?)
+        }
+        other => Ok(other?),
+    }
+}
+
 fn live(
     notices: mpsc::Receiver<Notice>,
     after: u64,
@@ -94,7 +129,7 @@ fn earlier(
             if read >= up_to {
                 return Ok::<_, SessionError>(None);
             }
-            let mut page = journal.read(&id, read, PAGE).await?;
+            let mut page = readable(&*journal, &id, read).await?;
             page.retain(|recorded| recorded.seq <= up_to);
             let Some(last) = page.last().map(|recorded| recorded.seq) else { return Ok(None) };
             let notices: Vec<_> = page

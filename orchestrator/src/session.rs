@@ -2,7 +2,7 @@
 //!
 //! `handle` is its address, `message` what it understands, `actor` the thin shell around
 //! [`mod@crate::run`], `log` its hand on the journal, `effects` what it starts, `running` what of that
-//! is under way, `watchers` who is told.
+//! is under way, `watchers` who is told, `quarantine` which sessions are refused.
 //! Which sessions live in this process is known to [`Sessions`]. Next: `run`.
 
 mod actor;
@@ -18,6 +18,7 @@ mod message;
 mod offer;
 mod outcome;
 mod plan;
+mod quarantine;
 mod registry;
 mod repeat;
 mod report;
@@ -25,7 +26,6 @@ mod rollback;
 mod running;
 mod watchers;
 
-pub(crate) use self::{clock::wall_ms, watchers::RunTracker};
 pub use self::{
     error::{Refusal, SessionError},
     handle::SessionHandle,
@@ -36,3 +36,4 @@ pub use self::{
     registry::{Ownership, Sessions, Shared},
     watchers::{Glimpse, Noted, Notice},
 };
+pub(crate) use self::{clock::wall_ms, watchers::RunTracker};

@@ -112,6 +112,8 @@ pub mod reason {
     pub const NOTHING_TO_TAKE_BACK: &str = "NOTHING_TO_TAKE_BACK";
     /// The session works, so it can neither be removed nor have calls taken back.
     pub const SESSION_BUSY: &str = "SESSION_BUSY";
+    /// The session's events cannot be trusted; the message says from which one on, and what to do.
+    pub const SESSION_DAMAGED: &str = "SESSION_DAMAGED";
     /// The disk of the journal is full; nothing was done.
     pub const STORAGE_FULL: &str = "STORAGE_FULL";
     /// No provider has a model of this name.

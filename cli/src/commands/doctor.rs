@@ -78,6 +78,7 @@ async fn all(here: &Here) -> Vec<Finding> {
             findings.extend(checks::state(&place));
             findings.push(checks::holder(&place).await);
             findings.extend(checks::journal(here, &place).await);
+            findings.extend(checks::refused(here).await);
         }
         Err(error) => findings.push(Finding {
             check: "state folder",

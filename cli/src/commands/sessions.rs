@@ -167,8 +167,17 @@ async fn decide(here: &Here, choose: &Choose) -> anyhow::Result<Exit> {
 }
 
 async fn export(here: &Here, session: &str) -> anyhow::Result<Exit> {
-    print::out(&exported(here, session).await?)?;
-    Ok(Exit::Done)
+    let text = exported(here, session).await?;
+    print::out(&text)?;
+    let last: Value =
+        text.lines().last().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
+    match last["refused"].as_str() {
+        Some(why) => {
+            print::err(&print::visible(&format!("Not the whole session: {why}")));
+            Ok(Exit::Failed)
+        }
+        None => Ok(Exit::Done),
+    }
 }
 
 /// A session whole, as the gateway exports it.

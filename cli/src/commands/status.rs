@@ -45,7 +45,8 @@ pub(crate) async fn run(here: &Here, output: Output) -> anyhow::Result<Exit> {
         }
     }
     for (key, value) in figures.as_object().into_iter().flatten() {
-        if key != "orchestrators" {
+        // Which sessions are refused is told by `doctor`.
+        if key != "orchestrators" && key != "refused" {
             row(&key.replace('_', " "), words::brief(&text(value), 80));
         }
     }

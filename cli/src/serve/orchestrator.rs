@@ -10,7 +10,7 @@ use callboard_telemetry::Telemetry;
 use super::{Role, refused};
 use crate::config::settings::Profile;
 
-/// The crash point to arm, in a debug build: `NAME[:NTH[:stop]]`.
+/// The crash point to arm, in a debug build: `NAME[:NTH[:stop|panic]]`.
 #[cfg(debug_assertions)]
 const CRASH_POINT: &str = "CALLBOARD_CRASH_POINT";
 

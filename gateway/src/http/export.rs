@@ -8,7 +8,10 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use bytes::Bytes;
-use callboard_proto::agent::{AttachRequest, GetSessionRequest, Principal, Session, Watch};
+use callboard_proto::{
+    agent::{AttachRequest, GetSessionRequest, Principal, Session, Watch},
+    reason,
+};
 use futures_util::stream;
 use http::header;
 use serde_json::json;
@@ -33,6 +36,7 @@ pub(super) async fn whole(
     let get = GetSessionRequest {
         principal: Some(principal.clone()),
         session: session.clone(),
+        without_runs: true,
         ..GetSessionRequest::default()
     };
     let of = app.orchestrators.page(&get).await?.session.unwrap_or_default();
@@ -49,8 +53,9 @@ pub(super) async fn whole(
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], body).into_response())
 }
 
-/// Line by line up to the last event that there was when it was asked for. What ends the stream early
-/// breaks the answer off, so that nobody takes a part for the whole.
+/// Line by line up to the last event that there was when it was asked for; of a session that is
+/// refused up to the last that can be read, and then a line that says why. What else ends the stream
+/// early breaks the answer off, so that nobody takes a part for the whole.
 fn lines(
     follower: Follower,
     of: &Session,
@@ -64,7 +69,13 @@ fn lines(
         if follower.last() >= last {
             return Ok(None);
         }
-        let told = follower.next().await.map_err(std::io::Error::other)?;
+        let told = match follower.next().await {
+            Err(problem) if problem.is_about(reason::SESSION_DAMAGED) => {
+                let refused = json!({ "refused": problem.to_string(), "after": follower.last() });
+                return Ok(Some((line(refused.to_string()), (follower, None, 0))));
+            }
+            told => told.map_err(std::io::Error::other)?,
+        };
         let Some(Told::Fact(fact)) = told else {
             let broke = Problem::new(Kind::Internal, "The session's events ended early.");
             return Err(std::io::Error::other(broke));

@@ -46,6 +46,9 @@ pub(super) async fn figures(
             })
         })
         .collect();
+    let refused = all.iter().flat_map(|answer| &answer.refused);
+    let refused: Vec<Value> =
+        refused.map(|it| json!({ "session": it.session, "reason": it.reason })).collect();
     Ok(Json(json!({
         "uptime_seconds": all.iter().map(|answer| answer.uptime_seconds).max(),
         "runs_total": total,
@@ -54,6 +57,8 @@ pub(super) async fn figures(
         "tokens_total": sum(|a| a.tokens_total),
         "last_active": last_active,
         "active_runs": sum(|a| a.active_runs.into()),
+        "refused_sessions": sum(|a| a.refused_sessions.into()),
+        "refused": refused,
         "models": all.first().map(|answer| &answer.models),
         "orchestrators": orchestrators,
     })))

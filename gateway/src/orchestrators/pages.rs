@@ -20,7 +20,7 @@ impl Orchestrators {
             principal,
             session: session.to_owned(),
             run: run.to_owned(),
-            page_token: String::new(),
+            ..GetSessionRequest::default()
         };
         let mut whole = self.page(&get).await?;
         loop {

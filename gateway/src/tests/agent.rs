@@ -555,6 +555,11 @@ impl AgentService for Script {
             last_active_ms: 1_700_000_000_000,
             active_runs: 1,
             models: vec!["offline".to_owned()],
+            refused_sessions: 1,
+            refused: vec![wire::RefusedSession {
+                session: "s".to_owned(),
+                reason: "event 3".to_owned(),
+            }],
         }))
     }
 

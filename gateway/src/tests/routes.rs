@@ -286,6 +286,8 @@ async fn figures_are_summed_over_orchestrators() {
         json!({
             "uptime_seconds": 60, "runs_total": 16, "runs_failed": 4, "success_rate": 0.75,
             "tokens_total": 200, "last_active": 1_700_000_000_000_i64, "active_runs": 2,
+            "refused_sessions": 2,
+            "refused": [{"session": "s", "reason": "event 3"}, {"session": "s", "reason": "event 3"}],
             "models": ["offline"],
         })
     );

@@ -5,11 +5,11 @@ use callboard_proto::{agent, reason};
 use prost::Message as _;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
-use tracing::error;
+use tracing::{error, warn};
 
 use crate::{
     journal::JournalError,
-    run::rollback::Nothing,
+    run::{ids::SessionId, rollback::Nothing},
     session::{Refusal, SessionError},
 };
 
@@ -18,8 +18,8 @@ const OWNER_TYPE: &str = "type.googleapis.com/callboard.agent.v1.Owner";
 /// Type of the detail that names a reason.
 const ERROR_INFO_TYPE: &str = "type.googleapis.com/google.rpc.ErrorInfo";
 
-/// A session's error. `owner` is who owns the session as discovery knows it.
-pub(crate) fn of_session(error: &SessionError, owner: Option<Owner>) -> Status {
+/// An error of a session. `owner` is who owns it as discovery knows it.
+pub(crate) fn of_session(error: &SessionError, id: &SessionId, owner: Option<Owner>) -> Status {
     let text = error.to_string();
     match error {
         SessionError::NotFound => Status::not_found(text),
@@ -30,8 +30,12 @@ pub(crate) fn of_session(error: &SessionError, owner: Option<Owner>) -> Status {
             with_reason(Code::ResourceExhausted, text, reason::STORAGE_FULL)
         }
         SessionError::Damaged(what) => {
-            error!(what, "session refused");
-            Status::data_loss(format!("{text}; `callboard doctor` says more"))
+            warn!(session = %id, what, "session refused");
+            let text = format!(
+                "session {id} is refused, others are not: {what}. `callboard sessions export {id}` \
+                 saves what can be read of it; `callboard doctor` checks the whole journal"
+            );
+            with_reason(Code::DataLoss, text, reason::SESSION_DAMAGED)
         }
         SessionError::Journal(source) => of_journal(source),
     }

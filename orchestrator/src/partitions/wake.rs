@@ -36,9 +36,13 @@ impl WakeQueue {
     /// Adds those whose time has come.
     pub(super) async fn add_due(&mut self, sessions: &Arc<Sessions>) {
         let shared = sessions.shared();
-        let now = crate::session::wall_ms();
-        match shared.journal.due(&shared.partitions.all(), now).await {
-            Ok(due) => self.add(&due),
+        let now_ms = crate::session::wall_ms();
+        match shared.journal.due(&shared.partitions.all(), now_ms).await {
+            Ok(mut due) => {
+                // Whoever is refused stays due for ever.
+                due.retain(|row| !sessions.is_refused(&row.id));
+                self.add(&due);
+            }
             Err(error) => warn!(%error, "sessions that are due cannot be listed"),
         }
     }

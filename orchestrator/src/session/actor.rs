@@ -43,6 +43,8 @@ pub(super) enum Exit {
     AppendFailed(String),
     /// Its events cannot be trusted.
     Damaged(String),
+    /// It panicked, or wanted to note what does not follow: a fault of ours.
+    Broke(String),
 }
 
 pub(super) struct SessionActor {
@@ -250,7 +252,7 @@ impl SessionActor {
         let kind = event.kind();
         if let Err(error) = self.try_record(event) {
             error!(session = %self.id, kind, %error, "event does not follow");
-            self.exit = Some(Exit::AppendFailed(error.to_string()));
+            self.exit = Some(Exit::Broke(error.to_string()));
         }
     }
 

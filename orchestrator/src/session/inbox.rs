@@ -168,7 +168,8 @@ impl SessionActor {
         reply: oneshot::Sender<Answer<T>>,
         answer: Answer<T>,
     ) {
-        if matches!(self.exit, Some(Exit::AppendFailed(_))) || answer.is_err() {
+        let has_failed = matches!(self.exit, Some(Exit::AppendFailed(_) | Exit::Broke(_)));
+        if has_failed || answer.is_err() {
             let _ = reply.send(answer.and(Err(SessionError::Closed)));
             return;
         }

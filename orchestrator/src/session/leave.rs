@@ -40,6 +40,15 @@ impl SessionActor {
         }
         self.exit.take().unwrap_or(Exit::Stopped)
     }
+
+    /// What there is to say of an actor that panicked; nothing of it goes on.
+    pub(super) fn broke(&mut self) -> Exit {
+        self.running.clear();
+        if self.session.current.is_some() {
+            self.shared.status.run_leaves();
+        }
+        Exit::Broke(format!("a fault of the orchestrator after event {}", self.session.last_seq))
+    }
 }
 
 /// Tells everybody who asks that the session cannot be opened.

@@ -6,6 +6,7 @@ mod held;
 
 use std::{
     collections::VecDeque,
+    panic::AssertUnwindSafe,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -55,12 +56,26 @@ pub async fn load_up_to(
         let left = usize::try_from(last.saturating_sub(session.last_seq)).unwrap_or(usize::MAX);
         let page = journal.read(id, session.last_seq, PAGE.min(left)).await?;
         for recorded in &page {
-            session.apply(recorded)?;
+            fold(&mut session, recorded)?;
         }
         if page.len() < PAGE {
             return Ok((session.last_seq > 0).then_some(session));
         }
     }
+}
+
+/// Folds one event in; what panics there is damage of this session, and ends nothing else.
+fn fold(session: &mut Session, recorded: &Recorded) -> Result<(), SessionError> {
+    let applied = std::panic::catch_unwind(AssertUnwindSafe(|| {
+        #[cfg(debug_assertions)]
+        crate::crash::swallow(&recorded.event);
+        session.apply(recorded)
+    }));
+    let what = || {
+        let (seq, kind) = (recorded.seq, recorded.event.kind());
+        format!("event {seq} ({kind}) cannot be folded: that is a fault of this program")
+    };
+    Ok(applied.map_err(|_| SessionError::Damaged(what()))??)
 }
 
 /// Something that waits for an event to be durable; told why if it never will be.

@@ -3,14 +3,16 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    panic::AssertUnwindSafe,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use callboard_discovery::Discovery;
+use futures_util::FutureExt as _;
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use tracing::{error, warn};
+use tracing::warn;
 
 use super::{
     actor::{Exit, SessionActor},
@@ -19,6 +21,7 @@ use super::{
     message::Message,
     offer::Offers,
 };
+    quarantine::Quarantine,
 use crate::{
     call::CallPath,
     config::Config,
@@ -79,6 +82,7 @@ pub struct Sessions {
     tasks: TaskTracker,
     shutdown: CancellationToken,
 }
+    quarantine: Quarantine,
 
 #[derive(Debug)]
 struct Awake {
@@ -90,7 +94,8 @@ struct Awake {
 impl Sessions {
     /// No session is awake yet. Actors run in `tasks` and stop at `shutdown`.
     pub fn new(shared: Arc<Shared>, tasks: TaskTracker, shutdown: CancellationToken) -> Arc<Self> {
-        Arc::new(Self { shared, awake: Mutex::default(), tasks, shutdown })
+        let (awake, quarantine) = (Mutex::default(), Quarantine::default());
+        Arc::new(Self { shared, awake, quarantine, tasks, shutdown })
     }
 
     /// What all sessions share.
@@ -101,7 +106,7 @@ impl Sessions {
     /// The session, woken if it sleeps.
     ///
     /// # Errors
-    /// [`SessionError::NotOwner`].
+    /// [`SessionError::NotOwner`]; [`SessionError::Damaged`] if it is refused.
     pub fn wake(self: &Arc<Self>, id: &SessionId) -> Result<SessionHandle, SessionError> {
         self.wake_as(id, |actor| actor)
     }
@@ -123,6 +128,9 @@ impl Sessions {
         let (mailbox, inbox) = mpsc::channel(MAILBOX_CAPACITY);
         let handle = SessionHandle { mailbox };
         let stop = self.shutdown.child_token();
+        if let Some(what) = self.quarantine.refusal(id, ownership) {
+            return Err(SessionError::Damaged(what));
+        }
         let entry = Awake { handle: handle.clone(), ownership, stop: stop.clone() };
         awake.insert(id.clone(), entry);
         callboard_telemetry::metrics::sessions_resident(
@@ -136,9 +144,10 @@ impl Sessions {
         self.tasks.spawn(async move {
             let exit = {
                 let mut actor = actor;
-                actor.run(inbox, stop).await
+                let ran = AssertUnwindSafe(actor.run(inbox, stop)).catch_unwind().await;
+                ran.unwrap_or_else(|_| actor.broke())
             };
-            registry.stopped(&id, exit).await;
+            registry.stopped(&id, ownership, exit).await;
         });
         Ok(handle)
     }
@@ -189,13 +198,35 @@ impl Sessions {
         self.shared.partitions.owned(id).ok_or(SessionError::NotOwner)?;
         let journal = &*self.shared.journal;
         let row = crate::query::owned_row(journal, team, id).await?;
-        if row.state != SessionState::Idle {
+        // One that is refused will never come to an end.
+        if row.state != SessionState::Idle && !self.quarantine.holds(id) {
             return Err(Refusal::Busy.into());
         }
         if let Some(found) = self.awake.lock().unwrap_or_else(PoisonError::into_inner).remove(id) {
             found.stop.cancel();
         }
-        Ok(journal.delete(id).await?)
+        journal.delete(id).await?;
+        self.quarantine.release(id);
+        Ok(())
+    }
+
+    /// Refuses a session that was found damaged, if it is ours.
+    pub fn refuse(&self, id: &SessionId, what: &str) {
+        if let Some(ownership) = self.shared.partitions.owned(id)
+            && self.quarantine.refusal(id, ownership).is_none()
+        {
+            self.quarantine.refuse(id, ownership, what);
+        }
+    }
+
+    /// Whether a session is refused: only a request for it has it looked at again.
+    pub fn is_refused(&self, id: &SessionId) -> bool {
+        self.quarantine.holds(id)
+    }
+
+    /// The sessions that are refused, and why.
+    pub fn refused(&self) -> Vec<(SessionId, String)> {
+        self.quarantine.refused()
     }
 
     /// Lets an idle actor go, unless a message came meanwhile.
@@ -211,6 +242,7 @@ impl Sessions {
         let awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
         for (id, session) in awake.iter() {
             if self.shared.partitions.owned(id) != Some(session.ownership) {
+        self.quarantine.keep(|id, ownership| self.shared.partitions.owned(id) == Some(ownership));
                 session.stop.cancel();
             }
         }
@@ -226,7 +258,7 @@ impl Sessions {
         count
     }
 
-    async fn stopped(self: &Arc<Self>, id: &SessionId, exit: Exit) {
+    async fn stopped(self: &Arc<Self>, id: &SessionId, ownership: Ownership, exit: Exit) {
         {
             let mut awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
             awake.remove(id);
@@ -235,11 +267,13 @@ impl Sessions {
             );
         }
         match exit {
-            Exit::Retired | Exit::Stopped => {}
+            Exit::Retired => self.quarantine.release(id),
+            Exit::Stopped => {}
             Exit::Fenced => warn!(session = %id, "another owner has taken over"),
-            Exit::Damaged(what) => error!(session = %id, what, "session refused"),
-            Exit::AppendFailed(what) => {
-                warn!(session = %id, what, "append failed; the session is folded anew");
+            Exit::Damaged(what) => self.quarantine.refuse(id, ownership, &what),
+            Exit::Broke(what) if self.quarantine.crashed(id, ownership, &what) => {}
+            Exit::AppendFailed(what) | Exit::Broke(what) => {
+                warn!(session = %id, what, "stopped at a fault; the session is folded anew");
                 let pause = tokio::time::sleep(REOPEN_AFTER);
                 let is_over = self.shutdown.run_until_cancelled(pause).await.is_none();
                 if is_over {

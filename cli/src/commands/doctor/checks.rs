@@ -7,6 +7,7 @@ use callboard_orchestrator::journal::{self, Damage};
 use callboard_orchestrator::model::{self, Models};
 
 use super::{Finding, Level};
+use crate::commands::connect;
 use crate::commands::here::Here;
 use crate::commands::process;
 use crate::place::Place;
@@ -184,6 +185,35 @@ async fn journal_at(config: &journal::config::Config, state: &Path) -> Vec<Findi
         }
         Err(error) => vec![problem(CHECK, error.to_string())],
     }
+}
+
+/// Which sessions a running stack refuses; nothing where none runs.
+pub(super) async fn refused(here: &Here) -> Vec<Finding> {
+    const CHECK: &str = "sessions";
+    let Ok(Some(connection)) = connect::open_running(here).await else { return Vec::new() };
+    let figures = connection.client.get("/v1/status").await;
+    connection.close().await;
+    let Ok(figures) = figures else { return Vec::new() };
+    let count = figures["refused_sessions"].as_u64().unwrap_or_default();
+    if count == 0 {
+        return vec![fine(CHECK, "none is refused")];
+    }
+    let text = |of: &serde_json::Value| of.as_str().unwrap_or_default().to_owned();
+    let named = figures["refused"].as_array().into_iter().flatten().map(|one| {
+        let (session, reason) = (text(&one["session"]), text(&one["reason"]));
+        problem(
+            CHECK,
+            format!(
+                "session {session} is refused: {reason}; `callboard sessions export {session}` \
+                 saves what can be read of it, `callboard sessions delete {session}` removes it"
+            ),
+        )
+    });
+    let mut findings: Vec<Finding> = named.collect();
+    if findings.is_empty() {
+        findings.push(problem(CHECK, format!("{count} refused, of another team or unreadable")));
+    }
+    findings
 }
 
 fn sentence(damage: &Damage) -> String {

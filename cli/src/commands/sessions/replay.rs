@@ -62,12 +62,22 @@ fn read(text: &str, session: &str) -> anyhow::Result<Vec<Recorded>> {
     let events: Vec<Recorded> = (2..)
         .zip(lines)
         .map(|(number, line)| {
+            let refused: Option<Refused> = serde_json::from_str(line).ok();
+            if let Some(Refused { refused }) = refused {
+                anyhow::bail!("the export is not whole: {refused}");
+            }
             serde_json::from_str(line).with_context(|| format!("line {number} is no event"))
         })
         .collect::<anyhow::Result<_>>()?;
     let found = events.last().map_or(0, |event| event.seq);
     anyhow::ensure!(found == last, "the export ends at event {found}, and it had {last}");
     Ok(events)
+}
+
+/// Last line of an export that ends where its session cannot be read.
+#[derive(serde::Deserialize)]
+struct Refused {
+    refused: String,
 }
 
 fn document(events: usize, found: Option<&Divergence>) -> Value {

@@ -83,7 +83,7 @@ impl Follower {
             principal: self.principal.clone(),
             session: self.session.clone(),
             run: self.run.clone(),
-            page_token: String::new(),
+            ..GetSessionRequest::default()
         };
         self.orchestrators.page(&get).await
     }
