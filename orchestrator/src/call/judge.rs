@@ -27,18 +27,21 @@ const UNKNOWN_TOOL: &str = "_OTHER";
 impl CallPath {
     /// May the call run? `CallPlanned`, `CallJudged`, where the verdict is `ask` `ApprovalAsked`
     /// and, if nobody need be asked for that, `ApprovalDecided`; `CallSettled` where it ends here.
-    /// A service that is away is given a moment to come back. Dropping the future leaves nothing
-    /// behind.
+    /// A service that is away is given a moment to come back, and one that is being asked what it
+    /// offers to say so. Dropping the future leaves nothing behind.
     pub async fn judge(&self, wanted: &WantedCall, context: &CallContext) -> Vec<Event> {
         let end = Instant::now() + context.remaining;
         let mut changes = self.catalog().changes();
         loop {
-            changes.borrow_and_update();
+            let is_ready = changes.borrow_and_update().ready();
             let mut events = Vec::new();
             let failure = self.judge_now(wanted, context, &mut events).await.err();
-            if failure.as_ref().is_some_and(|failure| failure.kind == Kind::Unavailable)
-                && self.catalog().changed(&mut changes, &wanted.call_id, end).await
-            {
+            let may_change = failure.as_ref().is_some_and(|failure| {
+                failure.kind == Kind::Unavailable
+                    // The name may be that of a tool of which nobody has told yet.
+                    || (failure.kind == Kind::NotFound && !is_ready)
+            });
+            if may_change && self.catalog().changed(&mut changes, &wanted.call_id, end).await {
                 continue;
             }
             if let Some(failure) = failure {

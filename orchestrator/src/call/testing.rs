@@ -19,7 +19,9 @@ mod discovery;
 mod service;
 
 pub(crate) use self::discovery::Told;
-pub(crate) use self::service::{Act, Script, Scripted, output, output_of, refusal};
+pub(crate) use self::service::{
+    Act, Script, Scripted, digest_of, output, output_of, refusal, silent,
+};
 
 use super::policy::{self, Policy, Profile};
 use super::record::Record;
@@ -42,7 +44,7 @@ pub(crate) struct World {
     pub(crate) path: Arc<CallPath>,
     pub(crate) told: Arc<Told>,
     pub(crate) kept: Arc<Kept>,
-    folder: TempDir,
+    pub(crate) folder: TempDir,
     tasks: TaskTracker,
     shutdown: CancellationToken,
 }

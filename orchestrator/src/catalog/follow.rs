@@ -42,7 +42,7 @@ pub(super) struct Follower {
     /// Failed attempts to describe, and when to ask again.
     waits: HashMap<Key, (u32, Instant)>,
     asking: JoinSet<(Key, Result<Offer, Problem>)>,
-    /// Offers without an instance, and until when they stay known.
+    /// Offers that no instance says it has, and until when they stay known.
     gone: Vec<(Key, Arc<Offer>, Instant)>,
     /// Whether the view that is out is no longer true.
     is_stale: bool,
@@ -128,7 +128,11 @@ impl Follower {
         self.instances = seen;
         let keys: Vec<Key> = self.instances.values().map(|instance| key_of(instance)).collect();
         for key in &keys {
-            self.offers.entry(key.clone()).or_insert(Known::Asking);
+            // A service that is back under the same digest offers what it offered.
+            let before = self.gone.iter().find(|(gone, ..)| gone == key);
+            let known =
+                before.map_or(Known::Asking, |(_, offer, _)| Known::Offer(Arc::clone(offer)));
+            self.offers.entry(key.clone()).or_insert(known);
         }
         let until = Instant::now() + self.config.remember();
         let gone = self.offers.extract_if(.., |key, _| !keys.contains(key));
@@ -138,9 +142,16 @@ impl Follower {
                 self.gone.push((key, offer, until));
             }
         }
-        let is_served =
-            |key: &Key| keys.iter().any(|k| k.team == key.team && k.service == key.service);
-        self.gone.retain(|(key, ..)| !is_served(key));
+        self.forget_replaced();
+    }
+
+    /// What a service offered before stays known until one of its instances has said what it offers.
+    fn forget_replaced(&mut self) {
+        let offers = &self.offers;
+        self.gone.retain(|(gone, ..)| {
+            let is_its = |key: &Key| key.team == gone.team && key.service == gone.service;
+            !offers.iter().any(|(key, known)| is_its(key) && matches!(known, Known::Offer(_)))
+        });
     }
 
     /// Asks what nobody has asked yet, as far as it is time.
@@ -200,6 +211,7 @@ impl Follower {
                 }
                 self.waits.remove(&key);
                 *known = Known::Offer(Arc::new(offer));
+                self.forget_replaced();
             }
             Err(problem) => {
                 let failures = self.waits.get(&key).map_or(0, |(failures, _)| *failures);

@@ -6,7 +6,10 @@ use std::time::Duration;
 use callboard_discovery::State;
 use tokio::net::UnixListener;
 
-use crate::call::testing::{Script, Setting, TEAM, World, output, record, tool, tools};
+use crate::call::testing::{
+    Script, Scripted, Setting, TEAM, World, context, digest_of, output, record, silent, tool, tools,
+};
+use crate::run::event::Event;
 
 fn answers() -> Script {
     Arc::new(|_, request| vec![output(request, "x")])
@@ -113,4 +116,68 @@ async fn waiting_for_the_catalog_ends_when_everybody_was_asked() {
     let _service = world.serve("a", tools(), answers()).await;
     let ready = world.path.catalog().ready();
     tokio::time::timeout(Duration::from_secs(20), ready).await.unwrap();
+}
+
+/// Its next process registers before it has answered anything.
+async fn restarted(world: &World, digest: &str) -> std::os::unix::net::UnixListener {
+    let first = world.serve("a", tools(), answers()).await;
+    drop(first);
+    world.told.remove("a");
+    world.until(|view| view.instances_of(TEAM, "service").is_empty()).await;
+    let socket = world.folder.path().join("next.sock");
+    let silent = silent(&socket);
+    world.told.add(record("next", &socket, digest));
+    world.until(|view| !view.instances_of(TEAM, "service").is_empty()).await;
+    silent
+}
+
+#[tokio::test]
+async fn a_service_that_is_back_as_it_was_need_not_say_so_again() {
+    let world = World::new(Setting::default());
+    let _silent = restarted(&world, &digest_of(&tools())).await;
+    let view = world.path.catalog().snapshot();
+    assert!(view.ready());
+    let read = view.tool(TEAM, "read").expect("it is known");
+    assert_eq!(read.withheld, "");
+    assert_eq!(read.instances[0].id.as_str(), "next");
+}
+
+#[tokio::test]
+async fn what_a_service_offered_is_known_until_its_next_version_says_what_it_offers() {
+    let world = World::new(Setting::default());
+    let next = vec![tool("read", true, true), tool("look", true, true)];
+    let silent = restarted(&world, &digest_of(&next)).await;
+    let view = world.path.catalog().snapshot();
+    assert!(!view.ready());
+    for name in ["read", "write"] {
+        let withheld = &view.tool(TEAM, name).expect("it is known").withheld;
+        assert_eq!(withheld, "its service has not said yet what it offers");
+    }
+    let _service = Scripted::on(silent, next, answers());
+    world.until(|view| view.tool(TEAM, "look").is_some()).await;
+    let view = world.path.catalog().snapshot();
+    assert_eq!(view.tool(TEAM, "read").unwrap().withheld, "");
+    assert!(view.tool(TEAM, "write").is_none(), "it is offered no more");
+}
+
+#[tokio::test]
+async fn a_name_that_nobody_knows_yet_is_waited_for_while_a_service_is_asked() {
+    let world = World::new(Setting::default());
+    let socket = world.folder.path().join("slow.sock");
+    let silent = silent(&socket);
+    world.told.add(record("slow", &socket, &digest_of(&tools())));
+    world.until(|view| !view.ready()).await;
+    let context = context();
+    let (events, _service) = tokio::join!(
+        biased;
+        world.judge("read", "{}", &context),
+        async { Scripted::on(silent, tools(), answers()) }
+    );
+    let kinds: Vec<&str> = events.iter().map(Event::kind).collect();
+    assert_eq!(kinds, ["call.planned", "call.judged"]);
+    // Now that everybody has said what there is, an unknown name is one at once.
+    let begun = tokio::time::Instant::now();
+    let events = world.judge("raed", "{}", &context).await;
+    assert_eq!(events.iter().map(Event::kind).collect::<Vec<_>>(), ["call.settled"]);
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
 }

@@ -14,6 +14,8 @@ use super::{Instance, Service, Snapshot};
 
 /// Why a tool of a service without instances is withheld.
 const GONE: &str = "no instance of its service is alive";
+/// Why one is withheld while what comes after it is not known.
+const UNSAID: &str = "its service has not said yet what it offers";
 
 /// What is known of an offer.
 #[derive(Clone, Debug)]
@@ -32,7 +34,7 @@ pub(super) struct Parts<'a> {
     pub(super) instances: &'a [Arc<Instance>],
     /// What is known of their offers.
     pub(super) offers: &'a BTreeMap<Key, Known>,
-    /// Offers of services that left a moment ago.
+    /// Offers of services that left a moment ago, and have not said what they offer now.
     pub(super) gone: &'a [(Key, Arc<Offer>)],
     /// The view before.
     pub(super) before: &'a Snapshot,
@@ -88,14 +90,20 @@ pub(super) fn view(parts: &Parts<'_>) -> Snapshot {
     for (_, tool) in claims {
         snapshot.claim(tool);
     }
-    for (_, offer) in parts.gone {
+    for (key, offer) in parts.gone {
+        let mut services = snapshot.services.iter();
+        let reason = match services.find(|one| one.team == key.team && one.name == key.service) {
+            None => GONE.to_owned(),
+            Some(back) if back.problem.is_empty() => UNSAID.to_owned(),
+            Some(back) => back.problem.clone(),
+        };
         for offered in &offer.tools {
             let descriptor = &offered.descriptor;
             if snapshot.owner(&descriptor.team, &descriptor.name).is_none() {
                 snapshot.claim(Tool {
                     descriptor: Arc::clone(descriptor),
                     instances: Vec::new(),
-                    withheld: GONE.to_owned(),
+                    withheld: reason.clone(),
                 });
             }
         }

@@ -70,6 +70,15 @@ struct Server(Arc<State>);
 
 impl Scripted {
     pub(crate) fn start(socket: &Path, tools: Vec<wire::ToolDescriptor>, script: Script) -> Self {
+        Self::on(silent(socket), tools, script)
+    }
+
+    /// The same on a socket that callers may have reached already, and were not answered.
+    pub(crate) fn on(
+        listener: std::os::unix::net::UnixListener,
+        tools: Vec<wire::ToolDescriptor>,
+        script: Script,
+    ) -> Self {
         let digest = digest_of(&tools);
         let (die, mut killed) = mpsc::channel(1);
         let state = Arc::new(State {
@@ -93,9 +102,6 @@ impl Scripted {
         let server = ToolServiceServer::new(Server(Arc::clone(&state)))
             .max_encoding_message_size(usize::MAX)
             .max_decoding_message_size(usize::MAX);
-        let _ = std::fs::remove_file(socket);
-        let listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
-        listener.set_nonblocking(true).unwrap();
         process.spawn(async move {
             let incoming = UnixListenerStream::new(UnixListener::from_std(listener).unwrap());
             let serving = tonic::transport::Server::builder().add_service(server);
@@ -167,6 +173,15 @@ impl Scripted {
     ) {
         *self.state.opinion.lock().unwrap() = Some(Arc::new(opinion));
     }
+}
+
+/// A socket on which nobody answers yet.
+pub(crate) fn silent(socket: &Path) -> std::os::unix::net::UnixListener {
+    // It may be left from a service that was there before.
+    let _ = std::fs::remove_file(socket);
+    let listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    listener
 }
 
 fn kill(process: &Mutex<Option<Runtime>>) {
@@ -312,7 +327,8 @@ pub(crate) fn refusal(code: Code, reason: &str) -> Act {
     Act::Fail(Status::with_error_details(code, "no", details))
 }
 
-fn digest_of(tools: &[wire::ToolDescriptor]) -> String {
+/// Under which digest a service of these tools registers.
+pub(crate) fn digest_of(tools: &[wire::ToolDescriptor]) -> String {
     use prost::Message as _;
     let mut hash = Sha256::new();
     for tool in tools {
