@@ -16,6 +16,7 @@ mod folders;
 mod goals;
 mod intent;
 mod kinds;
+mod kept;
 mod leftovers;
 mod lists;
 mod markdown;

@@ -23,6 +23,8 @@ pub(super) enum Why {
     Unknown { skill: Skill, message: String },
     /// It is not said which file is meant.
     WhichFile,
+    /// It is not said which file something is to be kept in.
+    WhereTo,
     /// It is not said what is meant.
     WhichResult,
     /// There is nothing of the kind.
@@ -74,6 +76,11 @@ pub(super) fn sorry(language: Language, why: &Why) -> String {
         Why::WhichFile => plain(
             "it is not clear which file is meant; name it.",
             "不清楚指的是哪个文件，请写出文件名。",
+        ),
+        Why::WhereTo => plain(
+            "it is not said which file to write, so nothing was done; name it, as in `… to the file \
+             NAME`.",
+            "没有说明写入哪个文件，因此没有执行；请写出文件名，例如“……写入 NAME.txt”。",
         ),
         Why::WhichResult => {
             plain("there is no earlier result to work with.", "前面没有可以使用的结果。")

@@ -13,7 +13,7 @@ use super::{
     clause::{Clause, part},
     clauses,
     goals::{Content, FileRef, Files, Goal, Part, Quantity, Search, Shows},
-    leftovers, orders, phrases as p, quantity, queries,
+    kept, leftovers, orders, phrases as p, quantity, queries,
     quotes::Masked,
     remarks::{is_content, is_filler, is_remark},
     tokens,
@@ -33,21 +33,30 @@ pub(super) struct Understood {
     pub(super) goals: Vec<Goal>,
     /// Clauses that mean nothing to us, as they were written.
     pub(super) unclear: Vec<String>,
+    /// Something is to be kept, and the file is not named.
+    pub(super) is_unnamed: bool,
+}
+
+impl Understood {
+    fn new(goals: Vec<Goal>, unclear: Vec<String>) -> Self {
+        Self { goals, unclear, is_unnamed: false }
+    }
 }
 
 /// The goals of a request.
 pub(super) fn understand(text: &str) -> Understood {
     let masked = masked(&adverbs::without(text));
     if masked.text.chars().count() > MOST_CHARACTERS {
-        return Understood { goals: vec![Goal::Beyond], unclear: Vec::new() };
+        return Understood::new(vec![Goal::Beyond], Vec::new());
     }
     let clauses = clauses::split(&masked.text, orders::is_command(&masked.text));
     let mut understood = match calculation(&masked) {
         Some(goal) if leftovers::foreign(&clauses).is_none() => {
-            Understood { goals: vec![goal], unclear: Vec::new() }
+            Understood::new(vec![goal], Vec::new())
         }
         _ => one_by_one(&clauses, &masked),
     };
+    understood.is_unnamed = kept::is_unnamed(&clauses, &masked, &understood.goals);
     let left = leftovers::find(&masked, &clauses, &understood.goals);
     understood.unclear.extend(left.filter(|_| understood.unclear.is_empty()));
     for clause in &mut understood.unclear {
@@ -110,7 +119,7 @@ fn one_by_one(clauses: &[String], masked: &Masked) -> Understood {
         }
     }
     shared::lend_folders(&mut goals);
-    Understood { goals, unclear }
+    Understood::new(goals, unclear)
 }
 
 /// A request with its quotes set aside as they are, and the rest in plain letters.

@@ -15,6 +15,10 @@ const ARTICLES: &str = "named, called, 名为, 叫做, the text, the word, the w
 /// Before a content, unless they speak of something else's: `the number of lines of a.md`.
 const NOUNS: &str = "the number, the numbers, the digits, the digit, the value, the letter, the letters, the name, 数字, 单词, 字符串, 词语";
 
+/// Before a name that need not look like one.
+const FILE: &str = "to the file, to file, into the file, into file, in the file, in file, as the file, \
+    as file, to a file named, to a file called, into a file called, in a file called, in a file named";
+
 /// A file to write, and with what.
 #[derive(Debug)]
 pub(super) struct Order {
@@ -25,7 +29,8 @@ pub(super) struct Order {
     pub(super) words: Option<String>,
 }
 
-/// The order to write a file.
+/// The order to write a file. What is to be written is a text unless words say that it has to be found
+/// out: `write 12 + 3 to a.txt` writes these signs, `write the result of 12 + 3 to a.txt` the sum.
 pub(super) fn write(clause: &Clause<'_>) -> Option<Order> {
     if clause.says("写了什么, 写着什么, 写的什么, 写的是什么, 写了些什么, 写些什么")
     {
@@ -76,9 +81,13 @@ fn target<'a>(clause: &'a Clause<'_>, verb_end: usize) -> Option<&'a Token> {
     let quoted = clause.tokens.iter().find(|token| {
         token.kind == Kind::Quote && is_behind(token, p::INTO) && !token.text.contains(' ')
     });
+    // `in the file total`: what stands there is a name, whatever it looks like.
+    let named = clause.tokens.iter().find(|token| {
+        token.kind == Kind::Word && is_behind(token, FILE) && !is_polite(&token.text)
+    });
     let chosen =
         if limit < verb_end { into.or(first) } else { first.filter(|_| into.is_none()).or(into) };
-    chosen.or(quoted).or_else(|| files.first().copied())
+    chosen.or(quoted).or_else(|| files.first().copied()).or(named)
 }
 
 /// A content in plain words, or what was found before.

@@ -146,6 +146,7 @@ impl<'a> Work<'a> {
         // Nothing is begun that cannot be finished.
         let why = match understood.unclear.as_slice() {
             _ if goals.contains(&Goal::Beyond) => Some(Why::Beyond),
+            _ if understood.is_unnamed => Some(Why::WhereTo),
             _ if goals.is_empty() => Some(Why::Unclear),
             [] => None,
             left => Some(Why::LeftOut(left.join("; "))),

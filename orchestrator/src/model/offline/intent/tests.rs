@@ -908,6 +908,13 @@ fn a_content_may_be_introduced_by_what_kind_of_thing_it_is() {
             "将数字42写入a.txt",
         ],
     );
+    check("write '42' to total", &["store 42 in the file total", "save 42 to a file named total"]);
+    // Signs are a content like any other, unless it is their result that is wanted.
+    check("write '12 + 3' to a.txt", &["write 12 + 3 to a.txt", "把 12 + 3 写入 a.txt"]);
+    check(
+        "calc 12 + 3 | write it to a.txt",
+        &["write the result of 12 + 3 to a.txt", "calculate 12 + 3 and write it to a.txt"],
+    );
     check(
         "tell lines(b.md) | write it to a.txt",
         &["store the number of lines of b.md in a.txt", "write the line count of b.md to a.txt"],
