@@ -6,7 +6,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use callboard_discovery::{Address, Discovery, InstanceId, transport::Credentials};
 use callboard_telemetry::MetricsHandle;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     call::{self, policy},
@@ -76,7 +76,8 @@ impl Default for Config {
 pub struct Agent {
     /// Its name. Default `default`.
     pub name: String,
-    /// Models in order of preference. Default `["auto"]`.
+    /// Models in order of preference, as a list; one alone as its name. Default `["auto"]`.
+    #[serde(deserialize_with = "one_or_many")]
     pub model: Vec<String>,
     /// System prompt, word for word.
     pub system_prompt: String,
@@ -96,6 +97,20 @@ pub struct Agent {
     pub max_tokens: u64,
     /// Budget for the context of one model call, in tokens. Default 32,768.
     pub context_tokens: u32,
+}
+
+/// A name, or a list of names.
+fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected the name of a model or a list of names")]
+    enum Names {
+        One(String),
+        Many(Vec<String>),
+    }
+    Names::deserialize(from).map(|names| match names {
+        Names::One(name) => vec![name],
+        Names::Many(names) => names,
+    })
 }
 
 impl Default for Agent {
@@ -177,5 +192,23 @@ impl std::fmt::Debug for Node {
             .field("listen", &self.listen)
             .field("state", &self.state)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_a_name_or_a_list_of_names() {
+        for (text, models) in [
+            (r#"{"model": "offline"}"#, &["offline"][..]),
+            (r#"{"model": ["openai:a", "offline"]}"#, &["openai:a", "offline"]),
+            ("{}", &["auto"]),
+        ] {
+            assert_eq!(serde_json::from_str::<Agent>(text).unwrap().model, models, "{text}");
+        }
+        let error = serde_json::from_str::<Agent>(r#"{"model": 5}"#).unwrap_err().to_string();
+        assert!(error.contains("name of a model or a list of names"), "{error}");
     }
 }
