@@ -146,6 +146,21 @@ pub enum JournalError {
         /// Newest schema known.
         known: u32,
     },
+    /// Another deployment keeps its sessions there.
+    #[error(
+        "the journal {place} belongs to another deployment ({found}, this one is {asked}): give \
+         each a database of its own in `orchestrator.journal.url`; if this one takes the other's \
+         place, because its etcd was lost, stop the other for good and run `callboard journal \
+         raise-generation` once with the settings of this one"
+    )]
+    OtherDeployment {
+        /// Where the journal is.
+        place: String,
+        /// The deployment that it belongs to.
+        found: String,
+        /// The one that asked.
+        asked: String,
+    },
     /// The journal as a whole cannot be used.
     #[error("the journal {path} cannot be used: {what}")]
     Unusable {
@@ -232,6 +247,14 @@ pub trait Journal: Send + Sync + 'static {
         partitions: &[(u32, Epoch)],
         owner: &str,
     ) -> Result<Vec<u32>, JournalError>;
+
+    /// Makes the journal the deployment's, named by its id, unless it is another's. To be done
+    /// before anything is claimed. A journal that only one process can have belongs to whoever has
+    /// it.
+    ///
+    /// # Errors
+    /// `OtherDeployment`; `Closed`, `Full`, `Unreachable` and `Backend`.
+    async fn belong(&self, deployment: &str) -> Result<(), JournalError>;
 
     /// The deployment's generation, for epochs.
     ///

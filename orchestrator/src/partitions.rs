@@ -99,14 +99,14 @@ impl Partitions {
     }
 }
 
-/// Claims partitions, wakes what is unfinished in them and hands over what another should own, until
-/// `shutdown`.
+/// Claims partitions for the deployment, wakes what is unfinished in them and hands over what another
+/// should own, until `shutdown`.
 ///
 /// # Errors
 /// Discovery takes no claims of this registration.
 pub async fn hold(
     sessions: Arc<Sessions>,
-    discovery: Arc<dyn Discovery>,
+    (discovery, deployment): (Arc<dyn Discovery>, &str),
     registration: &Registration,
     shutdown: CancellationToken,
 ) -> Result<(), callboard_discovery::Error> {
@@ -117,7 +117,8 @@ pub async fn hold(
     let mut handover = Handover::new(Arc::clone(&sessions), discovery.live(), registration);
     let (mut due, mut look) = (every(WAKE_EVERY), every(LOOK_EVERY));
     loop {
-        while let Err(error) = take(&sessions, &held, registration, &mut queue).await {
+        let own = (registration, deployment);
+        while let Err(error) = take(&sessions, &held, own, &mut queue).await {
             warn!(%error, "partitions not claimed in the journal yet");
             let pause = tokio::time::sleep(CLAIM_AGAIN_AFTER);
             if shutdown.run_until_cancelled(pause).await.is_none() {
@@ -157,7 +158,7 @@ fn every(period: Duration) -> tokio::time::Interval {
 async fn take(
     sessions: &Arc<Sessions>,
     held: &watch::Receiver<Held>,
-    registration: &Registration,
+    (registration, deployment): (&Registration, &str),
     queue: &mut WakeQueue,
 ) -> Result<(), JournalError> {
     let shared = sessions.shared();
@@ -178,6 +179,8 @@ async fn take(
     if new.is_empty() {
         return Ok(());
     }
+    // It may have been given to another one since we started.
+    shared.journal.belong(deployment).await?;
     crash_point!("claim.before_journal");
     let accepted = shared.journal.claim(&new, &shared.incarnation).await?;
     crash_point!("claim.after_journal");
@@ -192,8 +195,7 @@ async fn take(
         error!(
             refused = refused.len(),
             "the journal has seen newer claims: if etcd was restored from a backup, run `callboard \
-             journal raise-generation` once; if another deployment uses this database, give each \
-             one of its own"
+             journal raise-generation` once"
         );
         // A key that gives no right keeps others from claiming it.
         let refused = refused.into_iter().map(|(partition, _)| partition).collect();

@@ -70,6 +70,8 @@ pub enum Error {
 pub async fn run(config: Config, node: Node, shutdown: CancellationToken) -> Result<(), Error> {
     let bound = transport::bind(&node.listen, &node.credentials).await?;
     let journal = journal::config::open(&config.journal, &node.state).await?;
+    let deployment = node.discovery.deployment().await?;
+    journal.belong(&deployment).await?;
     let artifacts: Arc<dyn Artifacts> = Arc::new(FileArtifacts::open(&node.state).await?);
     let tasks = TaskTracker::new();
     let work = CancellationToken::new();
@@ -86,7 +88,7 @@ pub async fn run(config: Config, node: Node, shutdown: CancellationToken) -> Res
     info!(instance = %registration.instance().id, "orchestrator serves");
     let held = partitions::hold(
         Arc::clone(&sessions),
-        Arc::clone(&node.discovery),
+        (Arc::clone(&node.discovery), &deployment),
         &registration,
         shutdown.clone(),
     )

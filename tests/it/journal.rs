@@ -4,6 +4,7 @@
 mod append;
 mod crowd;
 mod damage;
+mod deployments;
 mod disk;
 mod fencing;
 mod fixture;

@@ -90,15 +90,20 @@ pub async fn inspect(config: &Config, state: &Path) -> Result<Option<Inspection>
     Ok(Some(Inspection { place: path.display().to_string(), damages, warnings: Vec::new() }))
 }
 
-/// Raises the journal's generation by 1, after discovery was restored from a backup; gives the new
-/// one. A journal in a file must not be in use.
+/// Raises the journal's generation by 1, after discovery was restored from a backup, or lost: from
+/// then on the journal is this deployment's, named by its id. Gives the new generation. A journal in
+/// a file must not be in use.
 ///
 /// # Errors
 /// `Unusable` if there is no file, else as [`open`] and [`PostgresJournal::raise_generation`].
-pub async fn raise_generation(config: &Config, state: &Path) -> Result<u64, JournalError> {
+pub async fn raise_generation(
+    config: &Config,
+    state: &Path,
+    deployment: &str,
+) -> Result<u64, JournalError> {
     if let Some(config) = config.postgres() {
         let journal = PostgresJournal::open(config).await?;
-        let raised = journal.raise_generation().await;
+        let raised = journal.raise_generation(deployment).await;
         journal.close().await;
         return raised;
     }

@@ -173,12 +173,13 @@ impl PostgresJournal {
     }
 
     /// Raises the generation by 1, after discovery was restored from a backup: every claim made
-    /// before is then older than any made after. Gives the new generation.
+    /// before is then older than any made after. From then on the journal is the deployment's of
+    /// this id, whosever it was. Gives the new generation.
     ///
     /// # Errors
     /// `Closed`, `Full`, `Unreachable` and `Backend`.
-    pub async fn raise_generation(&self) -> Result<u64, JournalError> {
-        self.queue.ask(Command::RaiseGeneration).await
+    pub async fn raise_generation(&self, deployment: &str) -> Result<u64, JournalError> {
+        self.queue.ask(|reply| Command::RaiseGeneration(deployment.to_owned(), reply)).await
     }
 
     /// Transactions committed since it was opened; each is one sync, however many appends it holds.
@@ -214,6 +215,17 @@ impl Journal for PostgresJournal {
     ) -> Result<Vec<u32>, JournalError> {
         let claim = Claim { partitions: partitions.to_vec(), owner: owner.to_owned() };
         self.queue.ask(|reply| Command::Claim(claim, reply)).await
+    }
+
+    async fn belong(&self, deployment: &str) -> Result<(), JournalError> {
+        let lease = self.readers.take().await?;
+        let found = within_limit(claim::belong(&lease.link.client, deployment)).await?;
+        let place = lease.place().to_owned();
+        lease.give_back();
+        if found == deployment {
+            return Ok(());
+        }
+        Err(JournalError::OtherDeployment { place, found, asked: deployment.to_owned() })
     }
 
     async fn generation(&self) -> Result<u64, JournalError> {

@@ -29,8 +29,9 @@ pub(super) enum Command {
     Append(Queued),
     /// Claim partitions.
     Claim(Claim, oneshot::Sender<Result<Vec<u32>, JournalError>>),
-    /// Raise the generation; answers the new one.
-    RaiseGeneration(oneshot::Sender<Result<u64, JournalError>>),
+    /// Raise the generation, and give the journal to the deployment of this id; answers the new
+    /// one.
+    RaiseGeneration(String, oneshot::Sender<Result<u64, JournalError>>),
     /// Remove a session.
     Delete(String, oneshot::Sender<Result<(), JournalError>>),
     /// Answer once it is known of everything before it whether it was written.

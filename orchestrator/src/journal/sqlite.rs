@@ -113,7 +113,7 @@ impl SqliteJournal {
     /// # Errors
     /// `Closed`, `Full` and `Backend`.
     pub async fn raise_generation(&self) -> Result<u64, JournalError> {
-        self.queue.ask(Command::RaiseGeneration).await
+        self.queue.ask(|reply| Command::RaiseGeneration(String::new(), reply)).await
     }
 
     /// Transactions committed since it was opened; each is one sync, however many appends it holds.
@@ -158,6 +158,11 @@ impl Journal for SqliteJournal {
     ) -> Result<Vec<u32>, JournalError> {
         let claim = Claim { partitions: partitions.to_vec(), owner: owner.to_owned() };
         self.queue.ask(|reply| Command::Claim(claim, reply)).await
+    }
+
+    async fn belong(&self, _: &str) -> Result<(), JournalError> {
+        // It is held by one process, and lies in the state folder of one deployment.
+        Ok(())
     }
 
     async fn generation(&self) -> Result<u64, JournalError> {

@@ -104,7 +104,8 @@ async fn a_raised_generation_outranks_every_revision_before_it() {
     on_both(async |place| {
         assert_eq!(place.journal.generation().await.unwrap(), 1);
         let partitions = place.journal.partitions().await.unwrap();
-        place.backend.store_settings(1, 2, u64::from(partitions)).await;
+        let schema = place.backend.schema();
+        place.backend.store_settings(schema, 2, u64::from(partitions)).await;
         assert_eq!(place.journal.generation().await.unwrap(), 2);
         let stale = Epoch { generation: 1, revision: 1_000_000 };
         let claimed = place.journal.claim(&[(3, stale)], "owner-b").await.unwrap();

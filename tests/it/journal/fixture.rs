@@ -222,6 +222,7 @@ async fn copy_events(state: &Path, url: &str) {
         };
         to.submit(append).await.unwrap().unwrap();
     }
+    to.belong("recorder").await.unwrap();
     to.close().await;
     from.close().await;
     // The claims of the one that copied say nothing to anybody.

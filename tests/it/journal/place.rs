@@ -117,6 +117,14 @@ impl Backend {
         }
     }
 
+    /// The schema that its journal has.
+    pub(super) fn schema(&self) -> u64 {
+        u64::from(match self {
+            Self::Sqlite(_) => sqlite::SCHEMA,
+            Self::Postgres(_) => postgres::SCHEMA,
+        })
+    }
+
     /// Writes the journal's own row, sealed as the format says: SHA-256 over the purpose with its
     /// length before it and the three numbers, all numbers as eight big-endian bytes.
     pub(super) async fn store_settings(&self, schema: u64, generation: u64, partitions: u64) {

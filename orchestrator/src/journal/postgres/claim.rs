@@ -1,4 +1,4 @@
-//! Claims of partitions, the generation, and the removal of sessions: what is rare. Each is one
+//! Claims of partitions, the deployment, the generation, and the removal of sessions: what is rare. Each is one
 //! statement, so that nobody's lock waits for a client.
 //!
 //! Who should own what is decided by `partitions`; here only whether a claim is the newest. Next:
@@ -62,17 +62,33 @@ pub(super) async fn apply(claim: &Claim, client: &Client) -> Result<Vec<u32>, Fa
     Ok(in_order.filter(|id| accepted.contains(id)).collect())
 }
 
-/// Raises the generation by 1; gives the new one.
-pub(super) async fn raise_generation(client: &Client) -> Result<u64, Fault> {
+/// Makes the journal the deployment's, unless it is another's already; gives whose it is.
+pub(super) async fn belong(client: &Client, deployment: &str) -> Result<String, Fault> {
+    let sql = "INSERT INTO deployment (one, id) VALUES (1, $1) ON CONFLICT DO NOTHING";
+    let whose = "SELECT id FROM deployment";
+    loop {
+        // Nearly always it is there: nothing is written then.
+        if let Some(found) = client.query_opt(whose, &[]).await? {
+            return row::column(&found, 0);
+        }
+        client.execute(sql, &[&deployment]).await?;
+    }
+}
+
+/// Raises the generation by 1, and gives the journal to a deployment; gives the new generation.
+pub(super) async fn raise_generation(client: &Client, deployment: &str) -> Result<u64, Fault> {
     let changed = || Fault::Other("the journal's settings were changed".to_owned());
     loop {
         let mut settings = row::settings(client).await?.ok_or_else(changed)?;
         let before = settings.seal();
         settings.generation += 1;
-        let sql = "UPDATE journal SET generation = $1, seal = $2 WHERE seal = $3";
+        let sql = "WITH raised AS (
+            UPDATE journal SET generation = $1, seal = $2 WHERE seal = $3 RETURNING one)
+            INSERT INTO deployment (one, id) SELECT one, $4 FROM raised
+            ON CONFLICT (one) DO UPDATE SET id = excluded.id";
         let generation = settings.generation.cast_signed();
-        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
-            [&generation, &&settings.seal()[..], &&before[..]];
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+            [&generation, &&settings.seal()[..], &&before[..], &deployment];
         // Somebody else may have raised it in between.
         if client.execute(sql, &values).await? == 1 {
             return Ok(settings.generation);

@@ -66,6 +66,11 @@ impl Pool {
 }
 
 impl Lease<'_> {
+    /// Where its server is, as it may be shown.
+    pub(super) fn place(&self) -> &str {
+        self.pool.server.place()
+    }
+
     /// Gives it back, to be used again; to be done only where everything went well.
     pub(super) fn give_back(self) {
         let mut idle = self.pool.idle();

@@ -14,7 +14,7 @@ use super::row;
 use super::server::{Link, Server};
 
 /// Number of the schema that this program makes, and the highest that it opens.
-pub(super) const SCHEMA: u32 = 1;
+pub(super) const SCHEMA: u32 = 2;
 
 /// The oldest server that has all that is used here: 14 can wait for a backend's end.
 const OLDEST_SERVER: i32 = 140_000;
@@ -24,7 +24,17 @@ const LOCK: i64 = 0x43_42_4a;
 
 /// What brings a journal from schema `n` to `n + 1`; the first one makes it. A step is never
 /// changed once it was released.
-const STEPS: [&str; SCHEMA as usize] = ["
+const STEPS: [&str; SCHEMA as usize] = [TABLES, DEPLOYMENT];
+
+/// Whose the journal is; no row until somebody asks.
+const DEPLOYMENT: &str = "
+CREATE TABLE deployment (
+  one integer PRIMARY KEY CHECK (one = 1),
+  id text NOT NULL
+);
+";
+
+const TABLES: &str = "
 CREATE TABLE journal (
   one integer PRIMARY KEY CHECK (one = 1),
   schema bigint NOT NULL,
@@ -76,7 +86,7 @@ CREATE TABLE blob (
   digest bytea PRIMARY KEY,
   content bytea NOT NULL
 );
-"];
+";
 
 /// Makes the tables, brings them up to date, or checks that those there are ours and not newer
 /// than this program. Many may do this at once.

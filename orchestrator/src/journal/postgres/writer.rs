@@ -179,8 +179,8 @@ impl Writer {
         let client = &ready.link.client;
         let answer = match command {
             Command::Claim(claim, _) => Answer::Claimed(claim::apply(claim, client).await?),
-            Command::RaiseGeneration(_) => {
-                Answer::Generation(claim::raise_generation(client).await?)
+            Command::RaiseGeneration(deployment, _) => {
+                Answer::Generation(claim::raise_generation(client, deployment).await?)
             }
             Command::Delete(session, _) => {
                 claim::delete(client, session).await?;
@@ -231,7 +231,7 @@ fn reply(command: Command, answer: Result<Answer, Fault>) {
             Answer::Claimed(accepted) => Some(accepted),
             Answer::Generation(_) | Answer::Done => None,
         }),
-        Command::RaiseGeneration(reply) => send(reply, answer, |answer| match answer {
+        Command::RaiseGeneration(_, reply) => send(reply, answer, |answer| match answer {
             Answer::Generation(generation) => Some(generation),
             Answer::Claimed(_) | Answer::Done => None,
         }),

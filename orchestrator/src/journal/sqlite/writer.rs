@@ -164,7 +164,7 @@ impl Writer {
             Command::Claim(claim, reply) => {
                 self.answer(reply, |connection| claim::apply(&claim, connection))
             }
-            Command::RaiseGeneration(reply) => self.answer(reply, claim::raise_generation),
+            Command::RaiseGeneration(_, reply) => self.answer(reply, claim::raise_generation),
             Command::Delete(session, reply) => {
                 self.answer(reply, |connection| claim::delete(connection, &session))
             }
