@@ -29,6 +29,17 @@ async fn wrong_words_are_said_and_end_with_2() {
 }
 
 #[tokio::test]
+async fn a_session_that_is_not_there_is_not_begun_by_an_input() {
+    let callboard = Callboard::new();
+    let unknown = "00000000-0000-8000-8000-000000000001";
+    let finished = callboard.run(&["ask", "--session", unknown, "1 + 1"]).await.expect(2);
+    assert!(finished.stderr.contains("no session has this id"), "{finished:?}");
+    let listed = callboard.run(&["sessions", "list", "--json"]).await.expect(0).json();
+    assert_eq!(listed, serde_json::json!([]));
+    callboard.nothing_is_left().await;
+}
+
+#[tokio::test]
 async fn arguments_that_are_no_json_fail_with_the_place() {
     let callboard = Callboard::new();
     let finished =

@@ -59,6 +59,11 @@ impl Agents {
         self.sessions.shared().models.probe().await;
         let id = SessionId::from(request.session.as_str());
         let principal = request.principal.clone().unwrap_or_default();
+        if request.open.is_none() {
+            let journal = &*self.sessions.shared().journal;
+            let row = crate::query::owned_row(journal, &principal.team, &id).await;
+            row.map_err(|error| self.status(&error, &id))?;
+        }
         let mut open = request.open.clone().unwrap_or_default();
         open.principal = Some(principal.clone());
         let body_digest = convert::start_digest(&request);
