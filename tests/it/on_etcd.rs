@@ -94,6 +94,19 @@ impl Cluster {
         run.json().await.unwrap()
     }
 
+    /// A direct call, and how long it took.
+    async fn call(&self, tool: &str, arguments: &Value) -> (Value, Duration) {
+        let begun = std::time::Instant::now();
+        let call = callboard_tests::http_client(HeaderMap::new())
+            .post(format!("{}/v1/tools/{tool}/invoke", self.url))
+            .bearer_auth(API_TOKEN)
+            .json(&json!({ "arguments": arguments }))
+            .send()
+            .await
+            .unwrap();
+        (call.json().await.unwrap(), begun.elapsed())
+    }
+
     /// SIGTERM to one role; its exit code.
     async fn stop(&mut self, role: &str) -> Option<i32> {
         let at = self.roles.iter().position(|(name, _)| *name == role).unwrap();
@@ -144,6 +157,29 @@ async fn a_stopped_calculator_gives_no_number_and_a_new_one_is_found() {
     cluster.ready().await;
     let run = cluster.ask("What is 6 * 7?").await;
     assert!(run["answer"].as_str().unwrap().contains("42"), "{run}");
+    cluster.stop_all().await;
+}
+
+/// On its path a call comes by several places that could each wait for a service.
+#[tokio::test]
+async fn a_call_waits_once_for_a_service_that_is_away() {
+    let patience = Duration::from_secs(3);
+    let mut cluster = Cluster::start(Callboard::new()).await;
+    for service in ["calculator", "files"] {
+        assert_eq!(cluster.stop(service).await, Some(0));
+    }
+    // One that is judged by its service before it is sent, and one that is not.
+    let (sum, file) = (json!({"expression": "6 * 7"}), json!({"path": "notes.md"}));
+    let calls = [cluster.call("calculate", &sum), cluster.call("read_file", &file)];
+    for (call, took) in futures_util::future::join_all(calls).await {
+        let told = (&call["status"], &call["failure"]["kind"], &call["attempts"]);
+        assert_eq!(told, (&json!("failed"), &json!("unavailable"), &json!(0)), "{call}");
+        assert!(took >= patience && took < 2 * patience, "{took:?}: {call}");
+    }
+    // What nobody ever offered is not waited for.
+    let (call, took) = cluster.call("calculat", &sum).await;
+    assert_eq!(call["failure"]["kind"], "not_found", "{call}");
+    assert!(took < patience, "{took:?}");
     cluster.stop_all().await;
 }
 

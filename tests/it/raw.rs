@@ -18,12 +18,12 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 /// The live instance of a service, found as the roles find one another.
-async fn instance(callboard: &Callboard, service: &str) -> Instance {
+pub(super) async fn instance(callboard: &Callboard, service: &str) -> Instance {
     replaced(callboard, service, 0).await
 }
 
 /// The same, which is not the process that was.
-async fn replaced(callboard: &Callboard, service: &str, was: u32) -> Instance {
+pub(super) async fn replaced(callboard: &Callboard, service: &str, was: u32) -> Instance {
     let states = std::fs::read_dir(callboard.home().join("state/callboard")).unwrap();
     let folder = states.flatten().next().unwrap().path().join("discovery");
     let discovery = callboard_discovery::connect(Config::Directory { path: folder }).await.unwrap();
@@ -77,7 +77,7 @@ fn start(session: &str, input: &str, is_new: bool) -> StartRequest {
     }
 }
 
-fn agents(orchestrator: &Instance) -> AgentServiceClient<Channel> {
+pub(super) fn agents(orchestrator: &Instance) -> AgentServiceClient<Channel> {
     AgentServiceClient::new(channel(&orchestrator.address, &Credentials::default()).unwrap())
 }
 
@@ -101,7 +101,7 @@ async fn answer(
 }
 
 /// Nobody owns the session yet, or it is being opened anew.
-fn is_soon(code: tonic::Code) -> bool {
+pub(super) fn is_soon(code: tonic::Code) -> bool {
     matches!(code, tonic::Code::FailedPrecondition | tonic::Code::Unavailable)
 }
 

@@ -1,7 +1,12 @@
 //! What is large is shown whole: many calls in one reply, in one run, in one session.
 
-use callboard_tests::{Callboard, ModelServer, Reply};
+use callboard_discovery::Instance;
+use callboard_proto::agent::{GetSessionRequest, GetSessionResponse, Principal};
+use callboard_tests::{Callboard, ModelServer, Reply, send};
+use rustix::process::Signal;
 use serde_json::{Value, json};
+
+use super::raw::{agents, instance, is_soon, replaced};
 
 /// Calls of each reply, one of them more than a provider would ever send.
 const CALLS: [usize; 5] = [300, 250, 250, 199, 1];
@@ -66,4 +71,88 @@ fn check(run: &Value) {
         assert_eq!(call["structured"]["text"].as_str().unwrap().trim_end(), text(line));
     }
     assert!(run.to_string().len() > 2 << 20, "more than one message between processes holds");
+}
+
+/// A page of a session's runs, as a gateway asks for it.
+async fn page(orchestrator: &Instance, session: &str, token: &str) -> GetSessionResponse {
+    let principal = Principal { team: "default".to_owned(), name: "raw".to_owned() };
+    let request = GetSessionRequest {
+        principal: Some(principal),
+        session: session.to_owned(),
+        page_token: token.to_owned(),
+        ..GetSessionRequest::default()
+    };
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    loop {
+        match agents(orchestrator).get_session(request.clone()).await {
+            Err(status) if is_soon(status.code()) && std::time::Instant::now() < deadline => {}
+            answer => return answer.unwrap().into_inner(),
+        }
+    }
+}
+
+/// The pages from `token` on.
+async fn pages(
+    orchestrator: &Instance,
+    session: &str,
+    mut token: String,
+) -> Vec<GetSessionResponse> {
+    let mut pages = Vec::new();
+    loop {
+        let next = page(orchestrator, session, &token).await;
+        token.clone_from(&next.next_page_token);
+        pages.push(next);
+        if token.is_empty() {
+            return pages;
+        }
+    }
+}
+
+#[tokio::test]
+async fn pages_that_were_begun_go_on_as_the_session_was_then() {
+    let model = ModelServer::start(|n, _| {
+        let call = |nth: usize| {
+            let arguments = json!({ "path": "big.txt", "offset": nth + 1, "limit": 1 });
+            ("read_file".to_owned(), arguments.to_string())
+        };
+        match n {
+            0 => Reply::Calls(String::new(), (0..100).map(call).collect()),
+            _ => Reply::text("All done."),
+        }
+    })
+    .await;
+    let callboard = Callboard::new()
+        .env("OPENAI_API_KEY", "sk-test-key-0123456789")
+        .env("OPENAI_BASE_URL", &model.base_url());
+    let lines: Vec<_> = (1..=100).map(|line| format!("{line} {}", "y".repeat(15_000))).collect();
+    callboard.file("big.txt", lines.join("\n"));
+    let stack = callboard.up(&[]).await;
+    let ask = ["ask", "--json", "--model", "openai:scripted", "count"];
+    let run = callboard.run(&ask).await.expect(0).json();
+    let session = run["session"].as_str().unwrap();
+    let owner = instance(&callboard, "orchestrator").await;
+    let before = pages(&owner, session, String::new()).await;
+    assert!(before.len() > 2, "{} pages", before.len());
+    let calls: usize = before.iter().flat_map(|page| &page.runs).map(|run| run.calls.len()).sum();
+    assert_eq!(calls, 100);
+
+    // Between two pages the session goes on, and so does the process that had folded it.
+    let first = page(&owner, session, "").await;
+    let more = ["ask", "--json", "--session", session, "once more"];
+    let second = callboard.run(&more).await.expect(0).json();
+    let second_page = page(&owner, session, &first.next_page_token).await;
+    send(owner.pid, Signal::KILL);
+    let heir = replaced(&callboard, "orchestrator", owner.pid).await;
+    let mut told = pages(&heir, session, second_page.next_page_token.clone()).await;
+    told.splice(0..0, [first, second_page]);
+    let runs = |pages: &[GetSessionResponse]| -> Vec<_> {
+        pages.iter().map(|page| page.runs.clone()).collect()
+    };
+    assert!(runs(&told) == runs(&before), "the pages do not fit together");
+
+    let now = pages(&heir, session, String::new()).await;
+    let last = now.iter().flat_map(|page| &page.runs).next_back().unwrap();
+    assert_eq!((json!(last.id), &json!(last.answer)), (second["run"].clone(), &second["answer"]));
+    assert_eq!(stack.stop().await, 0);
+    callboard.nothing_is_left().await;
 }
