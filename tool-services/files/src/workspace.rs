@@ -20,7 +20,10 @@ use crate::{
     walk::Entry,
 };
 
+mod pointed;
 mod refusal;
+
+use self::pointed::Pointed;
 
 /// How often something is opened anew because a name became a link in between.
 const MAX_TURNS: u32 = 32;
@@ -35,6 +38,7 @@ struct Inner {
     stop: CancellationToken,
     /// Which files are sensitive, looked for when a file with several names is met.
     sensitive: OnceLock<Result<Sensitive, WallError>>,
+    pointed: Pointed,
 }
 
 /// A file that may be read.
@@ -87,7 +91,8 @@ impl Walls {
             Failure::unavailable(format!("The workspace cannot be entered: {error}."))
         })?;
         let sensitive = OnceLock::new();
-        Ok(Self(Arc::new(Inner { root, stop: stop.clone(), sensitive })))
+        let pointed = Pointed::default();
+        Ok(Self(Arc::new(Inner { root, stop: stop.clone(), sensitive, pointed })))
     }
 
     /// The workspace.
@@ -111,7 +116,7 @@ impl Walls {
             let path = resolved.path;
             match self.root().open_file(&path) {
                 Ok(open) => {
-                    self.guard_meta(written, open.meta)?;
+                    self.guard_meta(written, &path, open.meta)?;
                     return Ok(Readable { path, open });
                 }
                 // It was replaced by a link or went away after it was resolved.
@@ -182,7 +187,19 @@ impl Walls {
         Ok(found.unseen.is_some() || found.identities.contains(&meta.identity))
     }
 
-    /// Opens a file that a walk came across, if it may be read.
+    /// Whether a link with a sensitive name, in the folder of the file or above, leads to it.
+    ///
+    /// # Errors
+    /// That could not be found out: then it must not be used.
+    pub fn is_pointed_at(&self, path: &RelativePath, meta: Meta) -> Result<bool, WallError> {
+        if meta.kind != Kind::File {
+            return Ok(false);
+        }
+        self.0.pointed.has(self.root(), path, meta.identity)
+    }
+
+    /// Opens a file that a walk came across, if it may be read. What it holds must not be told where
+    /// [`Walls::is_pointed_at`] says so.
     ///
     /// # Errors
     /// Whether it is sensitive could not be found out: then nothing may be used.
@@ -233,7 +250,7 @@ impl Walls {
         self.guard(written, &resolved)?;
         let node = self.root().node(&resolved.path);
         let meta = node.map_err(|error| self.refuse(written, wanted, &error))?.meta;
-        self.guard_meta(written, meta)?;
+        self.guard_meta(written, &resolved.path, meta)?;
         Ok((resolved.path, meta))
     }
 
@@ -258,8 +275,14 @@ impl Walls {
     }
 
     /// Refuses a file that is sensitive under another name.
-    pub(crate) fn guard_meta(&self, written: &str, meta: Meta) -> Result<(), Failure> {
-        match self.is_sensitive(b"", Some(meta)) {
+    pub(crate) fn guard_meta(
+        &self,
+        written: &str,
+        path: &RelativePath,
+        meta: Meta,
+    ) -> Result<(), Failure> {
+        let is_pointed = || self.is_pointed_at(path, meta);
+        match self.is_sensitive(b"", Some(meta)).and_then(|is| Ok(is || is_pointed()?)) {
             Ok(false) => Ok(()),
             Ok(true) => Err(refusal::sensitive(written)),
             Err(error) => Err(self.refuse(written, Kind::File, &error)),

@@ -168,14 +168,14 @@ impl Search<'_> {
                 if entry.kind != Kind::File || !glob.as_ref().is_none_or(matches) {
                     return ControlFlow::Continue(());
                 }
-                match self.walls.open_entry(entry) {
-                    Ok(met) => part.take(met, || entry.path()),
+                let met = self.walls.open_entry(entry);
+                match met.and_then(|met| part.take(met, || entry.path(), &self.walls)) {
+                    Ok(()) => ControlFlow::Continue(()),
                     Err(error) => {
                         part.failed = Some(error);
-                        return ControlFlow::Break(());
+                        ControlFlow::Break(())
                     }
                 }
-                ControlFlow::Continue(())
             },
         );
         let refuse = |error: WallError| self.walls.refuse(written, Kind::Folder, &error);
@@ -200,7 +200,12 @@ struct Part<'a> {
 
 impl Part<'_> {
     /// Searches a file that the walk came across.
-    fn take(&mut self, met: Met, path: impl FnOnce() -> RelativePath) {
+    fn take(
+        &mut self,
+        met: Met,
+        path: impl FnOnce() -> RelativePath,
+        walls: &Walls,
+    ) -> Result<(), WallError> {
         let tally = &mut self.hits.tally;
         match met {
             Met::Gone => {}
@@ -211,13 +216,20 @@ impl Part<'_> {
                 match self.scanner.scan(open.file) {
                     Ok(scanned) => {
                         tally.binary += u64::from(scanned.is_binary);
-                        if scanned.hits.matches > 0 {
-                            self.hits.add(path(), scanned.hits);
+                        if scanned.hits.matches == 0 {
+                            return Ok(());
+                        }
+                        // Where a sensitive name leads here, it is as if nothing had been found:
+                        // even a count would tell what the file holds, question by question.
+                        let path = path();
+                        if !walls.is_pointed_at(&path, open.meta)? {
+                            self.hits.add(path, scanned.hits);
                         }
                     }
                     Err(_) => tally.failed += 1,
                 }
             }
         }
+        Ok(())
     }
 }

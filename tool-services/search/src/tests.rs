@@ -176,8 +176,10 @@ async fn sensitive_files_are_not_searched_under_any_name() {
         ("a/password.txt", "needle SECRET\n"),
         ("token.rs", "// needle\n"),
         (".env.example", "needle=\n"),
+        ("b/prod", "needle SECRET\n"),
     ])
     .await;
+    symlink("b/prod", place.ws.join(".env.local")).unwrap();
     fs::hard_link(place.ws.join("a/.env"), place.ws.join("plain.txt")).unwrap();
     symlink("a/.env", place.ws.join("link.txt")).unwrap();
     let content = place.content(json!({"pattern": "needle"})).await;
@@ -186,7 +188,7 @@ async fn sensitive_files_are_not_searched_under_any_name() {
         "Found 2 matches for \"needle\" in 2 files in the workspace. 3 sensitive files were not \
          searched.\nFiles: .env.example (1), token.rs (1)\n.env.example:1: needle=\ntoken.rs:1: // needle"
     );
-    for path in ["a/.env", "a/password.txt", "plain.txt", "link.txt"] {
+    for path in ["a/.env", "a/password.txt", "plain.txt", "link.txt", "b/prod", ".env.local"] {
         let arguments = json!({"pattern": "needle", "path": path});
         let failure = place.served.invoke("search_text", arguments.clone()).await.unwrap_err();
         assert_eq!(failure.kind(), FailureKind::Blocked, "{path}");

@@ -148,7 +148,7 @@ pub(crate) fn read_old(
         Err(WallError::NotFound { .. }) => return Ok(None),
         Err(error) => return Err(walls.refuse_change(written, &error)),
     };
-    walls.guard_meta(written, open.meta)?;
+    walls.guard_meta(written, path, open.meta)?;
     if open.meta.size > MAX_SIZE {
         return Err(too_large(path, "The present content of", open.meta.size));
     }

@@ -57,8 +57,13 @@ async fn a_sensitive_file_is_blocked_under_every_name() {
         ("src/token.rs", "fn"),
         ("tokenizer.json", "{}"),
         ("real", "SECRET"),
+        ("env/prod", "SECRET"),
+        ("app/conf/dev.txt", "SECRET"),
     ])
     .await;
+    symlink("env/prod", place.ws.join(".env.prod")).unwrap();
+    symlink("conf/dev.txt", place.ws.join("app/credentials")).unwrap();
+    symlink("docs", place.ws.join("secrets")).unwrap();
     symlink(".env", place.ws.join("docs-link.md")).unwrap();
     symlink("docs-link.md", place.ws.join("second-link.md")).unwrap();
     symlink("real", place.ws.join("password")).unwrap();
@@ -71,6 +76,9 @@ async fn a_sensitive_file_is_blocked_under_every_name() {
         "second-link.md",
         "docs/plain.md",
         "password",
+        "real",
+        "env/prod",
+        "app/conf/dev.txt",
     ] {
         let arguments = json!({"path": path});
         let (kind, message) = place.fail("read_file", arguments.clone()).await;
