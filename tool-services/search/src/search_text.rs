@@ -169,7 +169,7 @@ impl Search<'_> {
                     return ControlFlow::Continue(());
                 }
                 let met = self.walls.open_entry(entry);
-                match met.and_then(|met| part.take(met, || entry.path(), &self.walls)) {
+                match met.and_then(|met| part.take(met, || entry.path(), self.walls)) {
                     Ok(()) => ControlFlow::Continue(()),
                     Err(error) => {
                         part.failed = Some(error);
