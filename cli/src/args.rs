@@ -3,6 +3,7 @@
 //! Only its shape; what a command does is in `commands`, one file each. Next: `config`.
 
 mod line;
+mod policy;
 mod sessions;
 
 use std::ffi::OsString;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(crate) use self::line::parse;
+pub(crate) use self::policy::{Policy, PolicyTest};
 pub(crate) use self::sessions::{Choose, Replay, Rollback, Sessions};
 use crate::config::settings::Profile;
 use crate::stack::order::RoleName;
@@ -80,6 +82,9 @@ pub(crate) enum Command {
     /// List and decide approvals
     #[command(subcommand)]
     Approvals(Approvals),
+    /// List the rules by which calls are judged, try them out, check a file of them
+    #[command(subcommand)]
+    Policy(Policy),
     /// Print what a session did as a tree with durations
     Trace(OfSession),
     /// Look for what is wrong with this installation

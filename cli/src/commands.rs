@@ -8,6 +8,7 @@ mod run;
 mod tools;
 mod sessions;
 mod approvals;
+mod policy;
 mod trace;
 mod status;
 mod doctor;
@@ -37,6 +38,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         Command::Tools(Tools::Call(call)) => tools::call(&here, call).await,
         Command::Sessions(command) => sessions::run(&here, command).await,
         Command::Approvals(command) => approvals::run(&here, command).await,
+        Command::Policy(command) => policy::run(&here, command).await,
         Command::Trace(of) => trace::run(&here, of).await,
         Command::Doctor(output) => doctor::run(&here, output).await,
         Command::Journal(command) => journal::run(&here, command).await,

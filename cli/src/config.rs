@@ -3,7 +3,7 @@
 //! The composition root alone reads files and environment; each crate owns its section. Sources, the
 //! later over the earlier: defaults, variables that other programs know too, the person's file, the
 //! workspace's own file (which can only tighten), `CALLBOARD__SECTION__KEY`, flags.
-//! Read on in `settings`, `fields`, `check`, `layers`, `environment`, `secrets`, `tighten`, `agreement`.
+//! Read on in `settings`, `fields`, `check`, `layers`, `environment`, `secrets`, `tighten`, `agreement`, `reload`.
 
 pub(crate) mod settings;
 mod fields;
@@ -13,6 +13,7 @@ pub(crate) mod environment;
 mod secrets;
 mod tighten;
 pub(crate) mod agreement;
+pub(crate) mod reload;
 
 use std::path::{Path, PathBuf};
 
@@ -53,6 +54,8 @@ pub(crate) struct Loaded {
     pub(crate) layers: Layers,
     /// The effective values.
     pub(crate) settings: Settings,
+    /// The files that were looked for, whether they are there or not.
+    pub(crate) files: Vec<PathBuf>,
 }
 
 /// One key as people see it.
@@ -75,6 +78,11 @@ pub(crate) fn load(sources: &Sources) -> anyhow::Result<Loaded> {
     let mut layers = Layers::default();
     environment::known(&mut layers, &sources.variables);
     let platform = sources.bases.config_file();
+    let own = sources.workspace.join(FILE);
+    let files = match &sources.config {
+        Some(given) => vec![given.clone()],
+        None => platform.clone().into_iter().chain([own.clone()]).collect(),
+    };
     match (&sources.config, platform) {
         (Some(given), _) => {
             let Some(table) = read_file(given)? else {
@@ -89,7 +97,6 @@ pub(crate) fn load(sources: &Sources) -> anyhow::Result<Loaded> {
         }
         (None, None) => {}
     }
-    let own = sources.workspace.join(FILE);
     if sources.config.is_none()
         && let Some(table) = read_file(&own)?
     {
@@ -105,7 +112,7 @@ pub(crate) fn load(sources: &Sources) -> anyhow::Result<Loaded> {
     if !faults.is_empty() {
         return Err(refused(&faults, Some(&layers)));
     }
-    Ok(Loaded { layers, settings })
+    Ok(Loaded { layers, settings, files })
 }
 
 /// Settings that another process of this program read and handed on.
@@ -170,7 +177,9 @@ fn refused(faults: &[Fault], layers: Option<&Layers>) -> anyhow::Error {
     let lines: Vec<String> = faults
         .iter()
         .map(|fault| {
-            let origin = layers.and_then(|layers| layers.origin(&fault.key));
+            // What is wrong with one element of a list was set with the list.
+            let key = fault.key.split('[').next().unwrap_or(&fault.key);
+            let origin = layers.and_then(|layers| layers.origin(key));
             sentence(fault, &origin.map_or(String::new(), |origin| format!("{origin}: ")))
         })
         .collect();

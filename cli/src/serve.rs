@@ -18,12 +18,15 @@ use std::time::Duration;
 
 use callboard_discovery::transport::{Credentials, DeploymentToken};
 use callboard_discovery::{Address, Discovery, InstanceId, Login};
+use callboard_orchestrator::call::policy::RulesRead;
 use callboard_telemetry::Telemetry;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::args;
 use crate::commands::here::Here;
+use crate::config::reload;
 use crate::config::settings::{self, Backend, Settings};
 use crate::exit::{Exit, usage};
 use crate::print;
@@ -48,6 +51,8 @@ struct Role {
     credentials: Credentials,
     telemetry: Telemetry,
     is_supervised: bool,
+    /// The rules as they are read again.
+    rules: Option<watch::Receiver<RulesRead>>,
     shutdown: CancellationToken,
 }
 
@@ -127,9 +132,14 @@ async fn serve_role(
     let instance = InstanceId::new(name.as_str());
     let telemetry = telemetry(name.as_str(), &instance, &settings, &state, order.logs_to_stderr)?;
     let shutdown = CancellationToken::new();
-    if is_supervised {
-        lifeline::watch(shutdown.clone())?;
-    }
+    let rules = if is_supervised {
+        Some(lifeline::watch(shutdown.clone())?)
+    } else if name == RoleName::Orchestrator {
+        // Its task ends with the receiver.
+        Some(reload::follow(here.clone(), &here.load()?).0)
+    } else {
+        None
+    };
     let signals = tokio::spawn(on_signal(shutdown.clone()));
     let role = Role {
         discovery: discovery(&settings, &order).await?,
@@ -142,6 +152,7 @@ async fn serve_role(
         state,
         telemetry,
         is_supervised,
+        rules,
         shutdown,
     };
     let small = tokio::spawn(resident::let_go_of_start());

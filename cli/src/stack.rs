@@ -114,6 +114,7 @@ pub(crate) fn plan(
         ends_with_clients: !is_up,
         first_client: None,
         lock,
+        rules: None,
     })
 }
 

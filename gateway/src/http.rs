@@ -13,6 +13,7 @@ mod ids;
 mod index;
 mod json;
 mod outcomes;
+mod policy;
 mod runs;
 mod sessions;
 mod sse;
@@ -79,6 +80,8 @@ pub(crate) fn router(app: App, doorman: Doorman) -> (Router, HealthReporter) {
         .nest("/v1/sessions", sessions)
         .route("/v1/tools", get(tools::list))
         .route("/v1/tools/{tool}/invoke", post(tools::invoke))
+        .route("/v1/policy", get(policy::list))
+        .route("/v1/policy/test", post(policy::test))
         .route("/v1/status", get(status::figures))
         .route("/healthz", get(status::alive))
         .route("/readyz", get(status::ready))

@@ -3,6 +3,7 @@
 mod attach;
 mod choose;
 mod figures;
+mod policy;
 mod rollback;
 mod start;
 
@@ -212,6 +213,20 @@ impl AgentService for Agents {
         let tools = snapshot.tools(&team(request.into_inner().principal));
         let tools = tools.iter().map(|tool| convert::tool(tool)).collect();
         Ok(Response::new(agent::ListToolsResponse { tools }))
+    }
+
+    async fn list_rules(
+        &self,
+        _: Request<agent::ListRulesRequest>,
+    ) -> Answer<agent::ListRulesResponse> {
+        Ok(Response::new(self.rules()))
+    }
+
+    async fn test_rules(
+        &self,
+        request: Request<agent::TestRulesRequest>,
+    ) -> Answer<agent::TestRulesResponse> {
+        self.rehearsed(request.into_inner()).map(Response::new)
     }
 
     async fn get_status(

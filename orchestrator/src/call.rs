@@ -37,7 +37,7 @@ mod stop;
 pub mod undo;
 
 pub use self::config::Config;
-pub use self::policy::Policy;
+pub use self::policy::{Policy, Rulebook};
 pub use self::record::{Abandoned, Piece, Progress, Record, Recorder};
 
 use self::attempts::{Attempts, Job, Made};
@@ -106,7 +106,7 @@ pub struct Runnable {
 /// The only way to a tool. Built once; shared by all sessions.
 pub struct CallPath {
     config: Config,
-    policy: Policy,
+    rules: Arc<Rulebook>,
     artifacts: Arc<dyn Artifacts>,
     limits: Limits,
     attempts: Attempts,
@@ -126,7 +126,7 @@ impl CallPath {
     /// The configuration holds a pattern that cannot be read, or a number that allows nothing.
     pub fn new(
         config: Config,
-        policy: Policy,
+        rules: Arc<Rulebook>,
         catalog: Arc<Catalog>,
         artifacts: Arc<dyn Artifacts>,
         seed: u64,
@@ -135,12 +135,17 @@ impl CallPath {
         let settler = Settler::new(&config, Arc::clone(&artifacts), seed)?;
         let attempts = Attempts::new(catalog, config.max_attempts, seed);
         let limits = Limits::new(&config);
-        Ok(Self { config, policy, artifacts, limits, attempts, settler })
+        Ok(Self { config, rules, artifacts, limits, attempts, settler })
     }
 
     /// The catalog that names are resolved in.
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.attempts.catalog
+    }
+
+    /// The rules that calls are judged by.
+    pub fn rules(&self) -> &Arc<Rulebook> {
+        &self.rules
     }
 
     /// Carries a call that may run to its one outcome. Events of its attempts go through

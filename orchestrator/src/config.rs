@@ -7,6 +7,7 @@ use std::{path::PathBuf, sync::Arc};
 use callboard_discovery::{Address, Discovery, InstanceId, transport::Credentials};
 use callboard_telemetry::MetricsHandle;
 use serde::{Deserialize, Deserializer, Serialize};
+use tokio::sync::watch;
 
 use crate::{
     call::{self, policy},
@@ -182,6 +183,8 @@ pub struct Node {
     pub discovery: Arc<dyn Discovery>,
     /// What proves us to other roles, and them to us.
     pub credentials: Credentials,
+    /// The rules as they are read again; none where they stay as they are.
+    pub rules: Option<watch::Receiver<policy::RulesRead>>,
     /// What `/metrics` answers.
     pub metrics: MetricsHandle,
 }

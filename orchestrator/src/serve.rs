@@ -9,6 +9,7 @@ use callboard_discovery::{
 use callboard_proto::{agent::agent_service_server::AgentServiceServer, size};
 use callboard_telemetry::TraceLayer;
 use thiserror::Error;
+use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tonic::{
     service::Routes,
@@ -21,7 +22,7 @@ use uuid::Uuid;
 use crate::{
     agent_service::Agents,
     artifacts::{ArtifactError, Artifacts, files::FileArtifacts},
-    call::{self, CallPath, Policy},
+    call::{self, CallPath, Rulebook, policy::RulesRead},
     catalog::Catalog,
     config::{Config, Node},
     journal::{self, Journal, JournalError},
@@ -117,9 +118,12 @@ async fn share(
         tasks,
         work.clone(),
     );
-    let policy = Policy::new(&config.policy, config.profile)?;
+    let rules = Arc::new(Rulebook::new(config.policy.clone(), config.profile)?);
+    if let Some(read) = node.rules.clone() {
+        tasks.spawn(follow(read, Arc::clone(&rules), work.clone()));
+    }
     let seed = fastrand::u64(..);
-    let calls = CallPath::new(config.calls.clone(), policy, catalog, Arc::clone(artifacts), seed)?;
+    let calls = CallPath::new(config.calls.clone(), rules, catalog, Arc::clone(artifacts), seed)?;
     let models = Models::new(config.models.clone(), model::http_client(&config.models)?)?;
     models.probe().await;
     Ok(Shared {
@@ -133,6 +137,18 @@ async fn share(
         incarnation: Uuid::new_v4().to_string(),
         config,
     })
+}
+
+/// Puts rules in force as they are read, until `work` ends.
+async fn follow(mut read: watch::Receiver<RulesRead>, rules: Arc<Rulebook>, work: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = work.cancelled() => return,
+            changed = read.changed() => if changed.is_err() { return },
+        }
+        let newest = read.borrow_and_update().clone();
+        rules.replace(newest);
+    }
 }
 
 fn instance(shared: &Shared, node: &Node, address: callboard_discovery::Address) -> Instance {

@@ -26,6 +26,7 @@ mod model_wire;
 mod on_etcd;
 mod outcomes;
 mod planner;
+mod policy;
 mod poison;
 mod raw;
 mod repeats;

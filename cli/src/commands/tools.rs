@@ -165,7 +165,7 @@ fn start(call: &ToolCall, arguments: &RawValue) -> Start {
 }
 
 /// The arguments as JSON text, from wherever they are.
-fn arguments(given: &OsStr) -> anyhow::Result<Box<RawValue>> {
+pub(super) fn arguments(given: &OsStr) -> anyhow::Result<Box<RawValue>> {
     let bytes = match given.as_bytes() {
         b"-" => read(io::stdin().lock(), "standard input")?,
         [b'@', path @ ..] => {

@@ -13,7 +13,7 @@ use crate::args::Up;
 use crate::commands::doctor;
 use crate::commands::here::{Here, stack_order};
 use crate::commands::run::Interrupts;
-use crate::config::Loaded;
+use crate::config::{Loaded, reload};
 use crate::exit::{Exit, usage};
 use crate::place::{Place, state};
 use crate::print;
@@ -36,7 +36,7 @@ pub(crate) async fn run(here: &Here, up: Up) -> anyhow::Result<Exit> {
     let mut interrupts = Interrupts::listen()?;
     let shutdown = CancellationToken::new();
     let stop = shutdown.clone();
-    let lived = live(&place, &loaded, up, lock, shutdown);
+    let lived = live(here, (&place, &loaded), up, lock, shutdown);
     tokio::pin!(lived);
     tokio::select! {
         ended = &mut lived => return ended,
@@ -50,8 +50,8 @@ pub(crate) async fn run(here: &Here, up: Up) -> anyhow::Result<Exit> {
 }
 
 async fn live(
-    place: &Place,
-    loaded: &Loaded,
+    here: &Here,
+    (place, loaded): (&Place, &Loaded),
     up: Up,
     lock: Lock,
     shutdown: CancellationToken,
@@ -65,7 +65,8 @@ async fn live(
         Some(_) => None,
         None => Some(api_token(place, &mut order.settings)?),
     };
-    let plan = plan(place, order, Kind::Foreground { http }, lock)?;
+    let mut plan = plan(place, order, Kind::Foreground { http }, lock)?;
+    plan.rules = Some(reload::follow(here.clone(), loaded).0);
     let mut stack = Supervisor::start(plan, discovery, shutdown).await?;
     let ended = match stack.until_ready().await {
         Ok(Some(hello)) => {

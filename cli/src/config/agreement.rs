@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use callboard_orchestrator::call::policy;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -15,6 +16,9 @@ use crate::place::hex;
 
 /// Keys that concern one process only.
 const OWN: &[&str] = &["telemetry.level", "telemetry.stderr", "gateway.listen", "gateway.token"];
+
+/// The key of the rules.
+const RULES: &str = "orchestrator.policy.rules";
 
 /// Settings in comparable form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +50,13 @@ impl Agreement {
             agreement.settings.insert(key, shown);
         });
         agreement
+    }
+
+    /// Puts other rules in place of those that it has.
+    pub(crate) fn set_rules(&mut self, rules: &policy::Config) {
+        // Plain data with text keys has a JSON form.
+        let rules = serde_json::to_value(&rules.rules).unwrap_or_default();
+        self.settings.insert(RULES.to_owned(), rules.to_string());
     }
 
     /// SHA-256 over the settings, lower-case hex.
@@ -103,6 +114,23 @@ mod tests {
         assert_eq!(here.differences(&there), ["`b` is 2 here and 3 there"]);
         assert_ne!(here.digest(), there.digest());
         assert!(here.differences(&here).is_empty());
+    }
+
+    #[test]
+    fn rules_that_are_read_again_are_what_a_client_reads() {
+        let one = "[[orchestrator.policy.rules]]\ntool = 'a'\nverdict = 'ask'\n";
+        let loaded = |text: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("callboard.toml");
+            std::fs::write(&file, text).unwrap();
+            let sources = crate::config::Sources { config: Some(file), ..Default::default() };
+            crate::config::load(&sources).unwrap()
+        };
+        let (before, after) = (loaded(""), loaded(one));
+        let mut agreement = before.agreement();
+        assert_ne!(agreement, after.agreement());
+        agreement.set_rules(&after.settings.orchestrator.policy);
+        assert_eq!(agreement, after.agreement());
     }
 
     #[test]

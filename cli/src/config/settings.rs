@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use callboard_orchestrator::call::policy;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -146,6 +147,15 @@ pub(crate) fn share(table: &toml::Table, role: RoleName) -> toml::Table {
         share.extend(layers::nested(&workspace, id.clone()));
     }
     share
+}
+
+/// Puts other rules into a table of settings.
+pub(crate) fn set_rules(table: &mut toml::Table, rules: &policy::Config) {
+    let Ok(rules) = toml::Value::try_from(rules) else { return };
+    let section = table.entry("orchestrator").or_insert_with(|| toml::Table::new().into());
+    if let Some(section) = section.as_table_mut() {
+        section.insert("policy".to_owned(), rules);
+    }
 }
 
 /// Calls `found` for every value that is no object, and for empty objects, with its dotted key.

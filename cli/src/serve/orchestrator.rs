@@ -40,6 +40,7 @@ pub(super) async fn serve(role: Role) -> (anyhow::Result<()>, Telemetry) {
         zone: role.settings.serve.zone.clone(),
         discovery: role.discovery,
         credentials: role.credentials,
+        rules: role.rules,
         metrics: role.telemetry.metrics(),
     };
     let served = callboard_orchestrator::run(config, node, role.shutdown).await;

@@ -6,6 +6,7 @@
 
 use std::path::PathBuf;
 
+use callboard_orchestrator::call::policy;
 use serde::{Deserialize, Serialize};
 
 use crate::config::agreement::Agreement;
@@ -48,6 +49,14 @@ pub(crate) struct Hello {
     pub(crate) pid: u32,
     /// Version of the program that runs the stack.
     pub(crate) version: String,
+}
+
+impl Hello {
+    /// Clients must agree with the rules that are in force now.
+    pub(crate) fn agree_on_rules(&mut self, rules: &policy::Config) {
+        self.agreement.set_rules(rules);
+        self.config_digest = self.agreement.digest();
+    }
 }
 
 /// Why a stack cannot start.

@@ -1,7 +1,7 @@
 //! What a supervisor tells a role that it starts, and what the role tells it.
 //!
-//! The order is one line of JSON on the role's standard input, which then stays open: its end is the
-//! sign to drain and exit, also when the supervisor was killed. So settings, secrets among them,
+//! The order is one line of JSON on the role's standard input, which then stays open for what changes: its
+//! end is the sign to drain and exit, also when the supervisor was killed. So settings, secrets among them,
 //! appear in no file, no argument and no environment. Reports are lines on standard output, on
 //! which a role writes nothing else. Next: `role`.
 
@@ -9,6 +9,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use callboard_discovery::Address;
+use callboard_orchestrator::call::policy::RulesRead;
 use serde::{Deserialize, Serialize};
 
 use super::hello::Failed;
@@ -83,6 +84,14 @@ pub(crate) struct Order {
     pub(crate) directory: PathBuf,
     /// Whether its logs go to standard error too.
     pub(crate) logs_to_stderr: bool,
+}
+
+/// What a role is told while it runs: one line of JSON each.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Change {
+    /// The rules were read again.
+    Rules(RulesRead),
 }
 
 /// What a role tells.

@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::order::{Order, Report, RoleName};
+use super::order::{Change, Order, Report, RoleName};
 
 /// Variables that every role gets where they are set.
 const HARMLESS: &[&str] = &[
@@ -93,6 +93,15 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// Tells the role of a change. One that does not listen, or is gone, gets it with its next order.
+    pub(crate) async fn tell(&mut self, change: &Change) {
+        let Some(stdin) = &mut self.lifeline else { return };
+        if let Ok(mut line) = serde_json::to_string(change) {
+            line.push('\n');
+            let _ = timeout(ORDER_LIMIT, stdin.write_all(line.as_bytes())).await;
+        }
+    }
+
     /// Tells the role to drain and exit.
     pub(crate) fn drain(&mut self) {
         self.lifeline = None;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use callboard_discovery::{Address, Discovery, LiveSet, Role, State};
+use callboard_orchestrator::call::policy::RulesRead;
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -21,9 +22,10 @@ use super::control::{ClientEvent, Clients};
 use super::hello::{Answer, Failed, Hello};
 use super::lock::Lock;
 use super::offered;
-use super::order::{Order, Report, RoleName};
+use super::order::{Change, Order, Report, RoleName};
 use super::restart::Restarts;
 use super::role::{Launcher, RoleEvent, Running};
+use crate::config::settings;
 
 /// Events of roles that wait for the supervisor; a full mailbox only makes roles wait.
 const MAILBOX_CAPACITY: usize = 64;
@@ -52,6 +54,8 @@ pub(crate) struct Plan {
     pub(crate) first_client: Option<UnixStream>,
     /// The lock of the state folder.
     pub(crate) lock: Lock,
+    /// The rules as they are read again; none where they stay as they are.
+    pub(crate) rules: Option<watch::Receiver<RulesRead>>,
 }
 
 impl Plan {
@@ -83,6 +87,7 @@ pub(crate) struct Supervisor {
     withheld: BTreeSet<RoleName>,
     restarts: Restarts,
     due: BTreeMap<RoleName, Instant>,
+    rules: Option<watch::Receiver<RulesRead>>,
     pub(super) lock: Lock,
 }
 
@@ -122,6 +127,7 @@ impl Supervisor {
             withheld: BTreeSet::new(),
             restarts: Restarts::default(),
             due: BTreeMap::new(),
+            rules: plan.rules,
             lock: plan.lock,
         };
         if let Some(client) = plan.first_client {
@@ -217,9 +223,29 @@ impl Supervisor {
                     anyhow::bail!("the discovery ended");
                 }
             }
+            rules = async { match &mut self.rules {
+                Some(rules) => changed(rules).await,
+                None => std::future::pending().await,
+            } } => match rules {
+                Some(rules) => self.adopt(rules).await,
+                None => self.rules = None,
+            },
             Some(_) = self.tasks.join_next() => {}
         }
         Ok(Turn::GoOn)
+    }
+
+    /// Hands rules that were read again to the orchestrator, its next process and new clients.
+    async fn adopt(&mut self, rules: RulesRead) {
+        if let Ok(config) = &rules {
+            if let Some(order) = self.orders.get_mut(&RoleName::Orchestrator) {
+                settings::set_rules(&mut order.settings, config);
+            }
+            self.hello.agree_on_rules(config);
+        }
+        if let Some(running) = self.roles.get_mut(&RoleName::Orchestrator) {
+            running.tell(&Change::Rules(rules)).await;
+        }
     }
 
     async fn launch(&mut self, role: RoleName) -> anyhow::Result<()> {
@@ -342,6 +368,12 @@ impl Supervisor {
     pub(super) async fn next_role_event(&mut self) -> Option<(RoleName, RoleEvent)> {
         self.mailbox.recv().await
     }
+}
+
+/// The rules once they are others; `None` when nobody reads them any more.
+async fn changed(rules: &mut watch::Receiver<RulesRead>) -> Option<RulesRead> {
+    rules.changed().await.ok()?;
+    Some(rules.borrow_and_update().clone())
 }
 
 #[cfg(test)]

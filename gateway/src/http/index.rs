@@ -5,7 +5,7 @@ use axum::Json;
 use serde_json::{Value, json};
 
 /// What can be asked, in the order in which a newcomer needs it.
-const PATHS: [&str; 16] = [
+const PATHS: [&str; 18] = [
     "POST /v1/runs",
     "GET /v1/sessions",
     "POST /v1/sessions",
@@ -20,6 +20,8 @@ const PATHS: [&str; 16] = [
     "GET /v1/sessions/{session}/trace",
     "GET /v1/tools",
     "POST /v1/tools/{tool}/invoke",
+    "GET /v1/policy",
+    "POST /v1/policy/test",
     "GET /v1/status",
     "GET /metrics",
 ];

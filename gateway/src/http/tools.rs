@@ -70,18 +70,7 @@ pub(super) async fn invoke(
     headers: HeaderMap,
     Json(body): Json<InvokeBody>,
 ) -> Result<Response, Problem> {
-    let arguments = match (body.arguments, body.arguments_text) {
-        (Some(_), Some(_)) => {
-            let detail = "Say one of `arguments` and `arguments_text`.";
-            return Err(Problem::bad_request(detail));
-        }
-        (Some(json), None) => String::from(Box::<str>::from(json)),
-        (None, text) => text.unwrap_or_default(),
-    };
-    if arguments.len() > size::ARGUMENTS {
-        let detail = "The arguments are larger than 1 MiB; put large content into a file.";
-        return Err(Problem::new(Kind::TooLarge, detail));
-    }
+    let arguments = arguments(body.arguments, body.arguments_text)?;
     runs::approved(&body.approve)?;
     let key = Key::of(&headers)?;
     let way = begin::Way::of(&headers, true);
@@ -98,4 +87,24 @@ pub(super) async fn invoke(
         is_new: key.makes_fresh_ids(),
     };
     begin::begin(&app, Follow::Direct(Box::new(call)), way).await
+}
+
+/// The arguments of a call, given as JSON or as text.
+pub(super) fn arguments(
+    json: Option<Box<RawValue>>,
+    text: Option<String>,
+) -> Result<String, Problem> {
+    let arguments = match (json, text) {
+        (Some(_), Some(_)) => {
+            let detail = "Say one of `arguments` and `arguments_text`.";
+            return Err(Problem::bad_request(detail));
+        }
+        (Some(json), None) => String::from(Box::<str>::from(json)),
+        (None, text) => text.unwrap_or_default(),
+    };
+    if arguments.len() > size::ARGUMENTS {
+        let detail = "The arguments are larger than 1 MiB; put large content into a file.";
+        return Err(Problem::new(Kind::TooLarge, detail));
+    }
+    Ok(arguments)
 }

@@ -542,6 +542,42 @@ impl AgentService for Script {
         Ok(Response::new(wire::ListToolsResponse { tools: vec![tool] }))
     }
 
+    async fn list_rules(
+        &self,
+        request: Request<wire::ListRulesRequest>,
+    ) -> Answer<wire::ListRulesResponse> {
+        self.note("rules", request.metadata())?;
+        let rule = wire::PolicyRule {
+            name: "drafts".to_owned(),
+            tool: "write_file".to_owned(),
+            condition: r#"args.path.startsWith("drafts/")"#.to_owned(),
+            verdict: "allow".to_owned(),
+            annotations: [("destructive".to_owned(), false)].into(),
+            ..wire::PolicyRule::default()
+        };
+        Ok(Response::new(wire::ListRulesResponse {
+            profile: "development".to_owned(),
+            rules: vec![rule],
+            refused: "`orchestrator.policy.rules[0].tool`: no pattern".to_owned(),
+        }))
+    }
+
+    async fn test_rules(
+        &self,
+        request: Request<wire::TestRulesRequest>,
+    ) -> Answer<wire::TestRulesResponse> {
+        self.note("test", request.metadata())?;
+        let test = request.into_inner();
+        Ok(Response::new(wire::TestRulesResponse {
+            verdict: "ask".to_owned(),
+            rule: "drafts".to_owned(),
+            reason: format!("{} as {}/{}", test.tool, test.team, test.agent),
+            denied_effects: vec![String::from_utf8(test.arguments).unwrap_or_default()],
+            tool: test.tool,
+            has_preflight: true,
+        }))
+    }
+
     async fn get_status(
         &self,
         request: Request<wire::GetStatusRequest>,

@@ -335,3 +335,32 @@ async fn a_list_has_a_limit() {
         assert_eq!(stage.get(&format!("/v1/sessions?{query}")).await.status, 400, "{query}");
     }
 }
+
+#[tokio::test]
+async fn the_rules_are_listed_and_tried_out() {
+    let stage = Stage::new().await;
+    let listed = stage.get("/v1/policy").await;
+    let rule = json!({
+        "name": "drafts", "team": "", "agent": "", "tool": "write_file", "effect": "",
+        "annotations": {"destructive": false}, "condition": "args.path.startsWith(\"drafts/\")",
+        "expires": "", "verdict": "allow", "reason": "", "warning": "",
+    });
+    let refused = "`orchestrator.policy.rules[0].tool`: no pattern";
+    assert_eq!(
+        listed.json(),
+        json!({"profile": "development", "rules": [rule], "refused": refused})
+    );
+    let body = json!({"tool": "write_file", "arguments": {"path": "a"}, "team": "blue"});
+    let tested = stage.post("/v1/policy/test", body).await;
+    assert_eq!(
+        tested.json(),
+        json!({
+            "tool": "write_file", "verdict": "ask", "rule": "drafts",
+            "reason": "write_file as blue/", "denied_effects": ["{\"path\":\"a\"}"],
+            "has_preflight": true,
+        })
+    );
+    let misspelt = stage.post("/v1/policy/test", json!({"tol": "x"})).await;
+    assert_eq!(misspelt.status, 400);
+    assert!(misspelt.problem().contains("`tool`"), "{}", misspelt.problem());
+}

@@ -31,6 +31,18 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// The key, and what is wrong with its value.
+    pub fn parts(&self) -> (&str, String) {
+        match self {
+            Self::Pattern { key, pattern, reason } => {
+                (key, format!("`{pattern}` is no pattern: {reason}"))
+            }
+            Self::Value { key, reason } => (key, reason.clone()),
+        }
+    }
+}
+
 /// Settings of the call path.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

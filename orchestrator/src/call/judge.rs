@@ -17,7 +17,7 @@ use super::policy::{Case, Judgement, Subject};
 use super::preflight::{self, Opinion};
 use super::resolve::{Unresolved, resolve};
 use super::{CallContext, CallPath, settle};
-use crate::catalog::Tool;
+use crate::catalog::{Descriptor, Tool};
 use crate::digest::sha256;
 use crate::run::event::{CallPlanned, CallSettled, Event, Verdict, WantedCall};
 
@@ -67,11 +67,11 @@ impl CallPath {
         context: &CallContext,
         events: &mut Vec<Event>,
     ) -> Result<(), Failure> {
-        let (tool, planned) = self.plan(wanted, context)?;
+        let (tool, planned) = self.plan(wanted, &context.team)?;
         events.push(Event::CallPlanned(planned.clone()));
         let subject =
             Subject { team: &context.team, agent: &context.agent, tool: &tool.descriptor };
-        let judgement = self.policy.judge(Case {
+        let judgement = self.rules.policy().judge(Case {
             subject,
             arguments: &planned.arguments,
             now_ms: context.now_ms,
@@ -84,15 +84,27 @@ impl CallPath {
         Ok(())
     }
 
-    /// Resolve and arguments.
-    fn plan(
+    /// What the rules alone say of a call, which is not made: nothing is recorded, and the tool is
+    /// not asked.
+    ///
+    /// # Errors
+    /// The call could not be made at all.
+    pub fn rehearse(
         &self,
         wanted: &WantedCall,
-        context: &CallContext,
-    ) -> Result<(Arc<Tool>, CallPlanned), Failure> {
+        (team, agent, now_ms): (&str, &str, i64),
+    ) -> Result<(Arc<Descriptor>, Judgement), Failure> {
+        let (tool, planned) = self.plan(wanted, team)?;
+        let subject = Subject { team, agent, tool: &tool.descriptor };
+        let case = Case { subject, arguments: &planned.arguments, now_ms };
+        Ok((Arc::clone(&tool.descriptor), self.rules.policy().judge(case)))
+    }
+
+    /// Resolve and arguments.
+    fn plan(&self, wanted: &WantedCall, team: &str) -> Result<(Arc<Tool>, CallPlanned), Failure> {
         let snapshot = self.catalog().snapshot();
         let resolved =
-            resolve(&wanted.name, &context.team, &snapshot).map_err(|error| unresolved(&error))?;
+            resolve(&wanted.name, team, &snapshot).map_err(|error| unresolved(&error))?;
         let tool = resolved.tool;
         let descriptor = &tool.descriptor;
         let Some(schema) = &descriptor.schema else {

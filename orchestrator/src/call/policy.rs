@@ -10,9 +10,12 @@ use serde::{Deserialize, Serialize};
 mod rule;
 mod condition;
 mod expiry;
+mod rulebook;
+pub mod lint;
 
 pub use self::expiry::Expiry;
 pub use self::rule::{Annotation, Effect, Rule};
+pub use self::rulebook::{Rulebook, RulesRead, Standing};
 
 use self::rule::{Compiled, Match};
 use super::config::Error;

@@ -23,7 +23,7 @@ pub(crate) use self::service::{
     Act, Script, Scripted, digest_of, output, output_of, refusal, silent,
 };
 
-use super::policy::{self, Policy, Profile};
+use super::policy::{self, Profile, Rulebook};
 use super::record::Record;
 use super::{CallContext, CallPath, Config, Progress, Recorder, Runnable};
 use crate::artifacts::{ArtifactError, ArtifactId, Artifacts};
@@ -68,9 +68,9 @@ impl World {
             &tasks,
             shutdown.clone(),
         );
-        let policy = Policy::new(&setting.policy, setting.profile).unwrap();
+        let rules = Arc::new(Rulebook::new(setting.policy, setting.profile).unwrap());
         let artifacts = Arc::clone(&kept) as Arc<dyn Artifacts>;
-        let path = CallPath::new(setting.config, policy, catalog, artifacts, 7).unwrap();
+        let path = CallPath::new(setting.config, rules, catalog, artifacts, 7).unwrap();
         let folder = tempfile::tempdir().unwrap();
         Self { path: Arc::new(path), told, kept, folder, tasks, shutdown }
     }

@@ -111,6 +111,7 @@ impl Scene {
             ends_with_clients: true,
             first_client: Some(theirs),
             lock: lock::take(&path).unwrap().unwrap(),
+            rules: None,
         };
         let told = Arc::new(Told(watch::channel(LiveSet::default()).0));
         // Tests of one process share the provider; the first one brings it.

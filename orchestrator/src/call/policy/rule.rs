@@ -114,6 +114,15 @@ impl Rule {
             reason: String::new(),
         }
     }
+
+    /// Its name, or its place in the list.
+    pub fn name_at(&self, nth: usize) -> String {
+        if self.name.is_empty() {
+            format!("orchestrator.policy.rules[{nth}]")
+        } else {
+            self.name.clone()
+        }
+    }
 }
 
 /// A rule, ready to be matched.
@@ -155,7 +164,7 @@ impl Compiled {
             team: Pattern::new(&format!("{key}.team"), &rule.team)?,
             agent: Pattern::new(&format!("{key}.agent"), &rule.agent)?,
             tool: Pattern::new(&format!("{key}.tool"), &rule.tool)?,
-            name: if rule.name.is_empty() { key } else { rule.name.clone() },
+            name: rule.name_at(nth),
             verdict: rule.verdict,
             effect: rule.effect,
             reason: rule.reason.clone(),
