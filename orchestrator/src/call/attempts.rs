@@ -136,13 +136,20 @@ impl Attempts {
         only: Option<Open>,
     ) -> Result<Started, Abandoned> {
         let avoid = tally.avoid.take();
+        let is_hopeless = match tally.kept_from() {
+            Some(dead) if only.is_none() => {
+                !self.wait_for_another(job, dead, avoid.as_deref()).await
+            }
+            Some(_) | None => false,
+        };
         let found = self.wait_for_instance(job, only.as_ref(), avoid.as_deref()).await;
         let Some(instance) = found else {
             let error = place::why_none(&self.catalog.snapshot(), job);
             return Ok(Started::Nowhere(error));
         };
         let Some(timeout) = job.deadline.left(Instant::now()) else {
-            return Ok(Started::Nowhere(AttemptError::Failed(out_of_time())));
+            let error = AttemptError::Failed(out_of_time());
+            return Ok(Started::Nowhere(if is_hopeless { AttemptError::NotSent } else { error }));
         };
         tally.made += 1;
         let open = Open {
@@ -188,6 +195,8 @@ impl Attempts {
         open: Open,
         classified: Classified,
     ) -> Result<Step, Abandoned> {
+        let is_unreachable = classified.is_unreachable();
+        tally.unreachable = is_unreachable.then(|| open.started.incarnation.clone());
         let Classified { error, pushback, detail } = classified;
         let (planned, now) = (&job.call.planned, Instant::now());
         if error.status() == AttemptStatus::Unanswered {
@@ -235,6 +244,19 @@ impl Attempts {
             sleep_until(at).await;
         }
         Ok(step)
+    }
+
+    /// Waits a moment for an instance other than `dead`, which is gone, though discovery has not
+    /// said so yet, or is coming back. False if there is none.
+    async fn wait_for_another(&self, job: Job<'_>, dead: &str, avoid: Option<&str>) -> bool {
+        let find = |snapshot: &Snapshot| {
+            let tool = place::tool(snapshot, job);
+            let picked = tool.and_then(|tool| self.chooser.pick(tool, job.context, avoid));
+            let is_over = picked.is_some_and(|one| one.incarnation != dead);
+            (is_over || place::is_another(snapshot, job)).then_some(())
+        };
+        let call = &job.call.planned.call_id;
+        self.catalog.wait_for(call, job.deadline.at(), find).await.is_some()
     }
 
     /// The instance for an attempt; waits a moment for one where none can take it now.

@@ -39,6 +39,14 @@ pub(in crate::call) struct Classified {
     pub(in crate::call) detail: String,
 }
 
+impl Classified {
+    /// Whether nobody was there: no connection came to be. A service that says that it admits no
+    /// more was reached.
+    pub(super) fn is_unreachable(&self) -> bool {
+        self.error == AttemptError::NotSent && !self.detail.ends_with(reason::NOT_ADMITTED)
+    }
+}
+
 /// When the service wants to be asked again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::call) enum Pushback {

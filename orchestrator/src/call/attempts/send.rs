@@ -271,7 +271,7 @@ fn was_reached(error: &Classified) -> bool {
         | AttemptError::UnknownCall
         | AttemptError::OutcomeGone => true,
         // A drain is no failure, a connection that is refused is one; both start nothing.
-        AttemptError::NotSent => error.detail.ends_with(callboard_proto::reason::NOT_ADMITTED),
+        AttemptError::NotSent => !error.is_unreachable(),
         AttemptError::Unauthenticated
         | AttemptError::Unanswered(_)
         | AttemptError::Unusable { .. } => false,

@@ -24,6 +24,8 @@ pub(super) struct Tally {
     pub(super) attaches: u32,
     /// Instance that failed the call last.
     pub(super) avoid: Option<String>,
+    /// Incarnation that could not be reached at the last attempt.
+    pub(super) unreachable: Option<String>,
     /// The last attempt that was sent and never answered.
     pub(super) unclear: Option<Open>,
     /// Whether a retry that is made only once was made.
@@ -33,7 +35,15 @@ pub(super) struct Tally {
 
 impl Tally {
     pub(super) fn new(made: u32, max_attempts: u32) -> Self {
-        Self { made, attaches: 0, avoid: None, unclear: None, was_once: false, max_attempts }
+        Self {
+            made,
+            attaches: 0,
+            avoid: None,
+            unreachable: None,
+            unclear: None,
+            was_once: false,
+            max_attempts,
+        }
     }
 
     /// A decision, if its kind is still to be had.
@@ -51,6 +61,11 @@ impl Tally {
             Decision::Attach | Decision::RetryOnce | Decision::Retry | Decision::RetryThere => None,
             Decision::Settle(_) | Decision::Stop => Some(decision),
         }
+    }
+
+    /// The incarnation that the last attempt of all should not be spent on, while another may come.
+    pub(super) fn kept_from(&self) -> Option<&str> {
+        self.unreachable.as_deref().filter(|_| self.made + 1 == self.max_attempts)
     }
 
     /// How many waits there were before a decision is carried out.

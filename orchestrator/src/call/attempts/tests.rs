@@ -11,7 +11,7 @@ use crate::call::testing::{
     Act, Script, Setting, World, context, output, output_of, refusal, tools,
 };
 use crate::call::{Abandoned, Config, Runnable};
-use crate::run::event::{AttemptStarted, CallStatus, Event};
+use crate::run::event::{AttemptStarted, AttemptStatus, CallStatus, Event};
 
 mod garbage;
 mod ledger;
@@ -427,18 +427,71 @@ async fn what_cannot_be_reached_was_not_sent() {
     let world = world();
     let _service = world.serve("a", tools(), answers("x")).await;
     let call = world.runnable("write", "{}").await;
-    // Another start of it, which listens nowhere.
-    world.told.change("a", |instance| {
-        instance.incarnation = "unreachable".to_owned();
-        instance.address = "unix:/nowhere/at/all.sock".parse().unwrap();
-    });
-    world.until(|view| view.instances_of("blue", "service")[0].incarnation == "unreachable").await;
+    moved_to_nowhere(&world).await;
     let ran = world.run(&call, &context()).await;
     assert_eq!(words(&ran), (CallStatus::Failed, "unavailable".to_owned()));
     assert_eq!(
         ran.lines(),
         ["1 started a", "1 not_sent", "2 started a", "2 not_sent", "3 started a", "3 not_sent"]
     );
+}
+
+/// Discovery says that the only instance is one that listens nowhere.
+async fn moved_to_nowhere(world: &World) {
+    world.told.change("a", |instance| {
+        instance.incarnation = "unreachable".to_owned();
+        instance.address = "unix:/nowhere/at/all.sock".parse().unwrap();
+    });
+    world.until(|view| view.instances_of("blue", "service")[0].incarnation == "unreachable").await;
+}
+
+#[tokio::test]
+async fn the_last_attempt_is_kept_for_who_comes_after_one_that_cannot_be_reached() {
+    for tool in ["read", "repeat", "write"] {
+        let world = Arc::new(world());
+        let dead = world.serve("a", tools(), answers("never")).await;
+        let call = world.runnable(tool, "{}").await;
+        drop(dead);
+        moved_to_nowhere(&world).await;
+        let (mailbox, mut heard) = tokio::sync::mpsc::channel(64);
+        let (progress, _shown) = tokio::sync::mpsc::channel(1);
+        let running = {
+            let (world, recorder) = (Arc::clone(&world), crate::call::Recorder::new(mailbox));
+            tokio::spawn(
+                async move { world.path.run(&call, &context(), &recorder, progress).await },
+            )
+        };
+        for attempt in [1, 2] {
+            assert_eq!(next_attempt(&mut heard).await, Some((attempt, None)), "{tool}");
+            let ended = Some((attempt, Some(AttemptStatus::NotSent)));
+            assert_eq!(next_attempt(&mut heard).await, ended, "{tool}");
+        }
+        // Longer than any pause between attempts.
+        let third = tokio::time::timeout(Duration::from_millis(300), next_attempt(&mut heard));
+        assert!(third.await.is_err(), "{tool}: nobody else is there yet");
+        world.told.remove("a");
+        world.until(|view| view.instances_of("blue", "service").is_empty()).await;
+        let _next = world.serve("b", tools(), answers("alive")).await;
+        assert_eq!(next_attempt(&mut heard).await, Some((3, None)), "{tool}");
+        let ended = Some((3, Some(AttemptStatus::Answered)));
+        assert_eq!(next_attempt(&mut heard).await, ended, "{tool}");
+        assert_eq!(running.await.unwrap().unwrap().content, "alive", "{tool}");
+    }
+}
+
+/// The next fact about an attempt, made durable at once: its number, and its end if it is that.
+async fn next_attempt(
+    heard: &mut tokio::sync::mpsc::Receiver<crate::call::Record>,
+) -> Option<(u32, Option<AttemptStatus>)> {
+    let record = heard.recv().await?;
+    if let Some(durable) = record.durable {
+        let _ = durable.send(());
+    }
+    match *record.event {
+        Event::AttemptStarted(started) => Some((started.attempt, None)),
+        Event::AttemptEnded(ended) => Some((ended.attempt, Some(ended.status))),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[tokio::test]
