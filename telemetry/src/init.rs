@@ -26,6 +26,7 @@ use crate::{
     config::Config,
     export::{Exporter, SharedReader},
     filter::{Levels, is_traced},
+    ids::IdLayer,
     logs::{self, LogLayer, Origin, Writer},
     metrics::{self, Instruments, MetricsHandle},
 };
@@ -150,19 +151,25 @@ pub(crate) fn assemble(
     let resource = resource(role, instance);
     let (prometheus, metrics) = metrics::reader()?;
     let meter = SdkMeterProvider::builder().with_resource(resource.clone()).with_reader(prometheus);
-    let sampler = Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(config.sample)));
-    let tracer = SdkTracerProvider::builder().with_sampler(sampler).with_resource(resource.clone());
-    let (meter, tracer, exporter) = match &config.otlp_endpoint {
-        None => (meter.build(), tracer.build(), None),
+    let (meter, dispatch, exporter) = match &config.otlp_endpoint {
+        None => {
+            let layer = IdLayer::new(config.sample, log_layer, levels);
+            (meter.build(), Dispatch::new(Registry::default().with(layer)), None)
+        }
         Some(endpoint) => {
             let reader = SharedReader::default();
             let (processor, exporter) = Exporter::start(endpoint, &resource, reader.clone())?;
             let meter = meter.with_reader(reader).build();
-            (meter, tracer.with_span_processor(processor).build(), Some(exporter))
+            let sampler = Sampler::TraceIdRatioBased(config.sample);
+            let tracer = SdkTracerProvider::builder()
+                .with_sampler(Sampler::ParentBased(Box::new(sampler)))
+                .with_resource(resource)
+                .with_span_processor(processor)
+                .build();
+            (meter, dispatch(tracer.tracer(SCOPE), log_layer, levels), Some(exporter))
         }
     };
     let instruments = Instruments::new(&meter.meter(SCOPE), lines_dropped);
-    let dispatch = dispatch(tracer.tracer(SCOPE), log_layer, levels);
     let captures_content = config.capture_content;
     let telemetry = Telemetry { _meter: meter, exporter, logs: writer, metrics, captures_content };
     Ok((telemetry, instruments, dispatch))

@@ -127,7 +127,7 @@ impl Asked {
             Self::Grpc { service, method } => info_span!(
                 parent: None,
                 "rpc",
-                otel.name = format!("{service}/{method}"),
+                otel.name = %format_args!("{service}/{method}"),
                 otel.kind = "server",
                 { names::RPC_SYSTEM } = "grpc",
                 { names::RPC_SERVICE } = service,
@@ -142,7 +142,9 @@ impl Asked {
                 { names::HTTP_ROUTE } = route,
             ),
         };
-        propagate::set_context(&span, propagate::extract(request.headers()));
+        if let Some(parent) = propagate::remote(request.headers()) {
+            propagate::follow(&span, parent);
+        }
         span
     }
 

@@ -7,6 +7,7 @@
 mod config;
 mod export;
 mod filter;
+mod ids;
 mod init;
 mod layer;
 mod logs;

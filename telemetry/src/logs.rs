@@ -82,11 +82,16 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogLayer {
 impl LogLayer {
     /// Trace and span id of the innermost span that has them.
     fn ids<'a, S: LookupSpan<'a>>(&self, span: &SpanRef<'a, S>) -> Option<line::Ids> {
+        if let Some(ids) = span.scope().find_map(|span| span.extensions().get().map(line::Ids::of))
+        {
+            return Some(ids);
+        }
         let dispatch = self.dispatch.get()?.upgrade()?;
         span.scope().find_map(|span| {
             let context = get_otel_context(&span.id(), &dispatch)?;
-            let ids = context.span().span_context().clone();
-            ids.is_valid().then(|| line::Ids { trace: ids.trace_id(), span: ids.span_id() })
+            let span = context.span();
+            let ids = span.span_context();
+            ids.is_valid().then(|| line::Ids::of(ids))
         })
     }
 }

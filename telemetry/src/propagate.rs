@@ -6,11 +6,13 @@
 use http::{HeaderMap, HeaderValue};
 use opentelemetry::{
     Context,
-    trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId},
+    trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState},
 };
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
+
+use crate::ids;
 
 const TRACEPARENT: &str = "traceparent";
 const TRACESTATE: &str = "tracestate";
@@ -39,11 +41,16 @@ pub fn inject_headers(headers: &mut HeaderMap) {
 
 /// The context that a request came with; an empty one if it came with none, or a malformed one.
 pub fn extract(headers: &HeaderMap) -> Context {
-    let parent = headers.get(TRACEPARENT).and_then(|value| value.to_str().ok()).and_then(parse);
-    let Some((trace, span, flags)) = parent else { return Context::new() };
+    remote(headers)
+        .map_or_else(Context::new, |parent| Context::new().with_remote_span_context(parent))
+}
+
+/// The span that a request came from, if it says so.
+pub(crate) fn remote(headers: &HeaderMap) -> Option<SpanContext> {
+    let (trace, span, flags) = parse(headers.get(TRACEPARENT)?.to_str().ok()?)?;
     let state = headers.get(TRACESTATE).and_then(|value| value.to_str().ok());
     let state = state.and_then(|text| text.parse().ok()).unwrap_or_default();
-    Context::new().with_remote_span_context(SpanContext::new(trace, span, flags, true, state))
+    Some(SpanContext::new(trace, span, flags, true, state))
 }
 
 /// The current span as a `traceparent` value; empty outside any span.
@@ -59,17 +66,16 @@ pub fn traceparent_of(span: &Span) -> String {
 /// Makes `span` a child of `traceparent`. Call it before anything happens in the span; a malformed
 /// or empty value leaves the span as it is.
 pub fn set_parent(span: &Span, traceparent: &str) {
-    let Ok(value) = HeaderValue::from_str(traceparent) else { return };
-    let mut headers = HeaderMap::with_capacity(1);
-    headers.insert(TRACEPARENT, value);
-    set_context(span, extract(&headers));
+    if let Some((trace, parent, flags)) = parse(traceparent) {
+        follow(span, SpanContext::new(trace, parent, flags, true, TraceState::default()));
+    }
 }
 
-/// Makes `span` a child of a remote context; an empty one leaves the span as it is.
-pub(crate) fn set_context(span: &Span, context: Context) {
-    if context.span().span_context().is_valid() {
+/// Makes `span` a child of a remote one.
+pub(crate) fn follow(span: &Span, parent: SpanContext) {
+    if !ids::follow(span, &parent) {
         // It fails only without our layer, or after the span was used: nothing is lost but a link.
-        let _ = span.set_parent(context);
+        let _ = span.set_parent(Context::new().with_remote_span_context(parent));
     }
 }
 
@@ -85,7 +91,7 @@ pub fn trace_id_of(span: &Span) -> String {
 }
 
 fn span_context(span: &Span) -> SpanContext {
-    span.context().span().span_context().clone()
+    ids::of(span).unwrap_or_else(|| span.context().span().span_context().clone())
 }
 
 fn format(span: &SpanContext) -> Option<String> {
@@ -189,7 +195,7 @@ mod tests {
         headers.insert("tracestate", HeaderValue::from_static("rojo=00f067aa0ba902b7"));
 
         let span = tracing::info_span!("server");
-        super::set_context(&span, extract(&headers));
+        super::follow(&span, super::remote(&headers).unwrap());
         let mut sent = HeaderMap::new();
         span.in_scope(|| inject_headers(&mut sent));
         assert_eq!(sent["tracestate"], "rojo=00f067aa0ba902b7");

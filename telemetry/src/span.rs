@@ -8,14 +8,14 @@ use opentelemetry::{
 use tracing::{Span, info_span};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-use crate::{names, propagate};
+use crate::{ids, names, propagate};
 
 /// Span of a run, `invoke_agent {agent}`: a child of `traceparent`, or of the current span if that
 /// is empty.
 pub fn run(agent: &str, session: &str, run: &str, traceparent: &str) -> Span {
     let span = info_span!(
         "invoke_agent",
-        otel.name = format!("{} {agent}", names::INVOKE_AGENT),
+        otel.name = %format_args!("{} {agent}", names::INVOKE_AGENT),
         otel.kind = "internal",
         { names::OPERATION } = names::INVOKE_AGENT,
         { names::AGENT } = agent,
@@ -30,7 +30,7 @@ pub fn run(agent: &str, session: &str, run: &str, traceparent: &str) -> Span {
 pub fn model_call(provider: &str, model: &str) -> Span {
     info_span!(
         "chat",
-        otel.name = format!("{} {model}", names::CHAT),
+        otel.name = %format_args!("{} {model}", names::CHAT),
         otel.kind = "client",
         { names::OPERATION } = names::CHAT,
         { names::PROVIDER } = provider,
@@ -42,7 +42,7 @@ pub fn model_call(provider: &str, model: &str) -> Span {
 pub fn tool_call(tool: &str, call_id: &str) -> Span {
     info_span!(
         "execute_tool",
-        otel.name = format!("{} {tool}", names::EXECUTE_TOOL),
+        otel.name = %format_args!("{} {tool}", names::EXECUTE_TOOL),
         otel.kind = "client",
         { names::OPERATION } = names::EXECUTE_TOOL,
         { names::TOOL } = tool,
@@ -55,7 +55,7 @@ pub fn tool_call(tool: &str, call_id: &str) -> Span {
 pub fn attempt(number: u32, instance: &str) -> Span {
     info_span!(
         "attempt",
-        otel.name = format!("{} {number}", names::ATTEMPT),
+        otel.name = %format_args!("{} {number}", names::ATTEMPT),
         otel.kind = "client",
         { names::ATTEMPT_NUMBER } = number,
         { names::INSTANCE } = instance,
@@ -81,6 +81,9 @@ pub fn fail(span: &Span, kind: &str, message: &str) {
 /// Turns the server span of an `Invoke` into the tool's own, `execute_tool {tool}`: a service has
 /// one span for a call, not two.
 pub fn become_tool(span: &Span, tool: &str, call_id: &str) {
+    if ids::of(span).is_some() {
+        return;
+    }
     span.context().span().update_name(format!("{} {tool}", names::EXECUTE_TOOL));
     span.set_attribute(names::OPERATION, names::EXECUTE_TOOL);
     span.set_attribute(names::TOOL, tool.to_owned());

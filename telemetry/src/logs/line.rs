@@ -3,8 +3,9 @@
 
 use std::fmt::{self, Write as _};
 
-use opentelemetry::trace::{SpanId, TraceId};
-use serde_json::{Map, Number, Value, json};
+use opentelemetry::trace::{SpanContext, SpanId, TraceId};
+use serde::Serialize;
+use serde_json::{Map, Number, Value};
 use tracing::{
     Level,
     field::{Field, Visit},
@@ -31,6 +32,12 @@ pub(crate) struct Origin {
 pub(super) struct Ids {
     pub(super) trace: TraceId,
     pub(super) span: SpanId,
+}
+
+impl Ids {
+    pub(super) fn of(span: &SpanContext) -> Self {
+        Self { trace: span.trace_id(), span: span.span_id() }
+    }
 }
 
 /// The message and the fields of one event, in order.
@@ -75,23 +82,38 @@ pub(super) fn json(
     fields: &Fields,
     ids: Option<&Ids>,
 ) -> String {
-    let mut object = json!({
-        "ts": now(),
-        "level": name(level),
-        "role": origin.role,
-        "instance": origin.instance,
-        "pid": std::process::id(),
-        "target": target,
-        "message": fields.message,
-        "fields": fields.rest,
-    });
-    if let (Some(ids), Some(object)) = (ids, object.as_object_mut()) {
-        object.insert("trace_id".to_owned(), ids.trace.to_string().into());
-        object.insert("span_id".to_owned(), ids.span.to_string().into());
-    }
-    let mut line = object.to_string();
+    let object = Line {
+        ts: now(),
+        level: name(level),
+        role: &origin.role,
+        instance: &origin.instance,
+        pid: std::process::id(),
+        target,
+        message: &fields.message,
+        fields: &fields.rest,
+        trace_id: ids.map(|ids| ids.trace.to_string()),
+        span_id: ids.map(|ids| ids.span.to_string()),
+    };
+    // Nothing of it can fail: it is made of texts, numbers and JSON.
+    let mut line = serde_json::to_string(&object).unwrap_or_default();
     line.push('\n');
     line
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    ts: String,
+    level: &'static str,
+    role: &'a str,
+    instance: &'a str,
+    pid: u32,
+    target: &'a str,
+    message: &'a str,
+    fields: &'a Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    span_id: Option<String>,
 }
 
 fn now() -> String {
