@@ -20,8 +20,8 @@ use super::{
     handle::SessionHandle,
     message::Message,
     offer::Offers,
-};
     quarantine::Quarantine,
+};
 use crate::{
     call::CallPath,
     config::Config,
@@ -80,9 +80,9 @@ pub struct Sessions {
     shared: Arc<Shared>,
     awake: Mutex<HashMap<SessionId, Awake>>,
     tasks: TaskTracker,
+    quarantine: Quarantine,
     shutdown: CancellationToken,
 }
-    quarantine: Quarantine,
 
 #[derive(Debug)]
 struct Awake {
@@ -239,10 +239,10 @@ impl Sessions {
 
     /// Stops the actors of partitions that are no longer owned under the epoch they were woken in.
     pub fn stop_lost(&self) {
+        self.quarantine.keep(|id, ownership| self.shared.partitions.owned(id) == Some(ownership));
         let awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
         for (id, session) in awake.iter() {
             if self.shared.partitions.owned(id) != Some(session.ownership) {
-        self.quarantine.keep(|id, ownership| self.shared.partitions.owned(id) == Some(ownership));
                 session.stop.cancel();
             }
         }
