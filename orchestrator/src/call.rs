@@ -134,7 +134,7 @@ impl CallPath {
         config.check()?;
         let settler = Settler::new(&config, Arc::clone(&artifacts), seed)?;
         let attempts = Attempts::new(catalog, config.max_attempts, seed);
-        let limits = Limits::new(&config);
+        let limits = Limits::new(&config)?;
         Ok(Self { config, rules, artifacts, limits, attempts, settler })
     }
 

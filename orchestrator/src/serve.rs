@@ -140,7 +140,11 @@ async fn share(
 }
 
 /// Puts rules in force as they are read, until `work` ends.
-async fn follow(mut read: watch::Receiver<RulesRead>, rules: Arc<Rulebook>, work: CancellationToken) {
+async fn follow(
+    mut read: watch::Receiver<RulesRead>,
+    rules: Arc<Rulebook>,
+    work: CancellationToken,
+) {
     loop {
         tokio::select! {
             () = work.cancelled() => return,

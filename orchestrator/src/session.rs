@@ -26,6 +26,7 @@ mod rollback;
 mod running;
 mod watchers;
 
+pub(crate) use self::{clock::wall_ms, watchers::RunTracker};
 pub use self::{
     error::{Refusal, SessionError},
     handle::SessionHandle,
@@ -36,4 +37,3 @@ pub use self::{
     registry::{Ownership, Sessions, Shared},
     watchers::{Glimpse, Noted, Notice},
 };
-pub(crate) use self::{clock::wall_ms, watchers::RunTracker};

@@ -1,6 +1,6 @@
 //! `callboard policy`: the rules in force, what they say of a call, and whether a file of them is right.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use callboard_orchestrator::call::policy::lint;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub(crate) async fn run(here: &Here, command: Policy) -> anyhow::Result<Exit> {
     match command {
         Policy::List(output) => list(here, output).await,
         Policy::Test(test) => tested(here, &test).await,
-        Policy::Check { file, output } => check(here, file, output),
+        Policy::Check { file, output } => check(here, &file, output),
     }
 }
 
@@ -101,8 +101,8 @@ async fn tested(here: &Here, test: &PolicyTest) -> anyhow::Result<Exit> {
     Ok(if verdict == "block" { Exit::Denied } else { Exit::Done })
 }
 
-fn check(here: &Here, file: PathBuf, output: Output) -> anyhow::Result<Exit> {
-    let global = Global { config: Some(file.clone()), ..here.global.clone() };
+fn check(here: &Here, file: &Path, output: Output) -> anyhow::Result<Exit> {
+    let global = Global { config: Some(file.to_owned()), ..here.global.clone() };
     let loaded = Here { global, bases: here.bases.clone() }.load()?;
     let config = &loaded.settings.orchestrator.policy;
     let warnings = lint::warnings(config, now_ms());

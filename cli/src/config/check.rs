@@ -1,7 +1,7 @@
 //! Values of the right type that cannot work: found when the configuration is read, so that no
 //! process starts with them. Next: `secrets`.
 
-use callboard_orchestrator::call::Policy;
+use callboard_orchestrator::call::{Policy, limits::Limits};
 
 use super::fields::{Fault, FaultKind};
 use super::settings::Settings;
@@ -25,6 +25,10 @@ pub(super) fn faults(settings: &Settings) -> Vec<Fault> {
         .collect();
     if let Err(error) = settings.orchestrator.journal.check() {
         faults.push(fault("orchestrator.journal", &error.to_string()));
+    }
+    if let Err(error) = Limits::new(&settings.orchestrator.calls) {
+        let (key, reason) = error.parts();
+        faults.push(fault(key, &reason));
     }
     if let Err(error) = Policy::new(&settings.orchestrator.policy, settings.orchestrator.profile) {
         let (key, reason) = error.parts();

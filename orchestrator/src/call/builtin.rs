@@ -7,7 +7,6 @@ use callboard_proto::tool::{Annotations, Effect, Example, PreflightMode, ToolDes
 
 use super::failure::Failure;
 use super::outcome::Output;
-use super::pattern::Pattern;
 use crate::artifacts::Artifacts;
 use crate::catalog::Snapshot;
 use crate::run::ids::SessionId;
@@ -99,8 +98,8 @@ pub async fn answer(
 }
 
 /// Characters that a model sees of their results, where they are more than of others'.
-pub(super) fn result_limits() -> impl Iterator<Item = (Pattern, usize)> {
-    std::iter::once((Pattern::Name(READ_ARTIFACT.to_owned()), artifact::PAGE))
+pub(super) fn result_limit(tool: &str) -> Option<usize> {
+    (tool == READ_ARTIFACT).then_some(artifact::PAGE)
 }
 
 impl std::fmt::Debug for Within<'_> {

@@ -59,6 +59,17 @@ pub struct Config {
     pub concurrency: u32,
     /// Calls at once per team and tool that can change something. Default 16.
     pub concurrency_changing: u32,
+    /// Calls at once of a tool that only reads, of all teams together. Default 512.
+    pub concurrency_total: u32,
+    /// Calls at once of a tool that can change something, of all teams together. Default 64.
+    pub concurrency_changing_total: u32,
+    /// Calls a minute per team and tool that only reads; 0 for any number. Default 0.
+    pub rate: u32,
+    /// Calls a minute per team and tool that can change something; 0 for any number. Default 600.
+    pub rate_changing: u32,
+    /// Calls a minute per team and tool for tools whose name matches a glob, in place of what the tool
+    /// or the keys above say; 0 for any number; the longest glob counts.
+    pub rates: BTreeMap<String, u32>,
     /// Characters of a result that a model sees. Default 2,000.
     pub result_limit: usize,
     /// The same for tools whose name matches a glob; the longest glob counts.
@@ -78,6 +89,11 @@ impl Default for Config {
             max_attempts: 3,
             concurrency: 256,
             concurrency_changing: 16,
+            concurrency_total: 512,
+            concurrency_changing_total: 64,
+            rate: 0,
+            rate_changing: 600,
+            rates: BTreeMap::new(),
             result_limit: 2_000,
             result_limits: BTreeMap::new(),
             secrets: Vec::new(),
@@ -96,6 +112,8 @@ impl Config {
             ("max_attempts", self.max_attempts.into()),
             ("concurrency", self.concurrency.into()),
             ("concurrency_changing", self.concurrency_changing.into()),
+            ("concurrency_total", self.concurrency_total.into()),
+            ("concurrency_changing_total", self.concurrency_changing_total.into()),
         ] {
             if number == 0 {
                 return Err(Error::Value {
@@ -125,6 +143,11 @@ impl fmt::Debug for Config {
             .field("max_attempts", &self.max_attempts)
             .field("concurrency", &self.concurrency)
             .field("concurrency_changing", &self.concurrency_changing)
+            .field("concurrency_total", &self.concurrency_total)
+            .field("concurrency_changing_total", &self.concurrency_changing_total)
+            .field("rate", &self.rate)
+            .field("rate_changing", &self.rate_changing)
+            .field("rates", &self.rates)
             .field("result_limit", &self.result_limit)
             .field("result_limits", &self.result_limits)
             .field("secrets", &self.secrets.len())

@@ -16,7 +16,7 @@ use super::builtin;
 use super::config::{Config, Error};
 use super::failure::{Failure, Kind};
 use super::outcome::{Ending, Output};
-use super::pattern::Pattern;
+use super::pattern::Globs;
 use crate::artifacts::Artifacts;
 use crate::digest::hex;
 use crate::run::event::{CallPlanned, CallSettled, CallStatus, FailureInfo};
@@ -41,7 +41,7 @@ pub struct Settler {
     artifacts: Arc<dyn Artifacts>,
     redactor: Redactor,
     limit: usize,
-    limits: Vec<(Pattern, usize)>,
+    limits: Globs<usize>,
     /// Nobody outside can foresee the boundaries that mark a text as untrusted.
     seed: [u8; 32],
 }
@@ -89,17 +89,11 @@ impl Settler {
     /// # Errors
     /// A glob of `result_limits` cannot be read.
     pub fn new(config: &Config, artifacts: Arc<dyn Artifacts>, seed: u64) -> Result<Self, Error> {
-        let mut globs: Vec<(&String, &usize)> = config.result_limits.iter().collect();
-        globs.sort_by_key(|(glob, _)| std::cmp::Reverse(glob.len()));
-        let limits = globs.into_iter().map(|(glob, limit)| {
-            let key = format!("orchestrator.calls.result_limits.{glob}");
-            Ok((Pattern::new(&key, glob)?, *limit))
-        });
         Ok(Self {
             artifacts,
             redactor: Redactor::new(&config.secrets),
             limit: config.result_limit,
-            limits: limits.chain(builtin::result_limits().map(Ok)).collect::<Result<_, Error>>()?,
+            limits: Globs::new("orchestrator.calls.result_limits", &config.result_limits)?,
             seed: Sha256::digest(seed.to_le_bytes()).into(),
         })
     }
@@ -228,8 +222,8 @@ impl Settler {
     /// Characters of a tool's result that a model sees: what is configured for it, else what it
     /// wants, else what holds for all.
     pub fn limit_of(&self, tool: &str, wanted: Option<usize>) -> usize {
-        let named = self.limits.iter().find(|(glob, _)| glob.matches(tool));
-        named.map(|(_, limit)| *limit).or(wanted).unwrap_or(self.limit)
+        let named = self.limits.of(tool).copied().or_else(|| builtin::result_limit(tool));
+        named.or(wanted).unwrap_or(self.limit)
     }
 
     fn boundary(&self, session: &SessionId) -> String {

@@ -133,6 +133,7 @@ pub(super) fn offered(key: &Key, version: &str, tool: ToolDescriptor, is_trusted
         has_preflight: tool.preflight() != PreflightMode::None,
         timeout: (tool.default_timeout_ms > 0)
             .then(|| Duration::from_millis(tool.default_timeout_ms.into()).min(MAX_TIMEOUT)),
+        calls_per_minute: (tool.calls_per_minute > 0).then_some(tool.calls_per_minute),
         result_chars: usize::try_from(tool.result_chars)
             .ok()
             .filter(|chars| *chars > 0)

@@ -61,6 +61,8 @@ pub struct Descriptor {
     pub timeout: Option<Duration>,
     /// Characters of a result that a model should see at once; `None` where it says nothing.
     pub result_chars: Option<usize>,
+    /// Calls that a team should make in a minute, at most; `None` where it says nothing.
+    pub calls_per_minute: Option<u32>,
     /// Requests of people and the arguments that serve them, JSON text.
     pub examples: Vec<(String, String)>,
     /// Who answers it.
@@ -160,6 +162,7 @@ pub(crate) mod sample {
             has_preflight: false,
             timeout: None,
             result_chars: None,
+            calls_per_minute: None,
             examples: Vec::new(),
             answered_by: AnsweredBy::Service,
         }

@@ -37,6 +37,7 @@ pub struct About {
     pub(crate) timeout: Duration,
     pub(crate) cost: Cost,
     pub(crate) result_chars: u32,
+    pub(crate) calls_per_minute: u32,
 }
 
 /// MCP's annotations and our own, as plain facts.
@@ -128,6 +129,7 @@ impl About {
             timeout: DEFAULT_TIMEOUT,
             cost: Cost::Cheap,
             result_chars: 0,
+            calls_per_minute: 0,
         }
     }
 
@@ -229,6 +231,14 @@ impl About {
     #[must_use]
     pub fn result_chars(mut self, chars: u32) -> Self {
         self.result_chars = chars;
+        self
+    }
+
+    /// Calls that a team should make in a minute, at most, for a tool whose calls cost money or
+    /// somebody's patience; any number by default, and a deployment may say otherwise.
+    #[must_use]
+    pub fn calls_per_minute(mut self, calls: u32) -> Self {
+        self.calls_per_minute = calls;
         self
     }
 

@@ -129,6 +129,7 @@ fn descriptor(about: &About, schema: &Value) -> wire::ToolDescriptor {
         default_timeout_ms: u32::try_from(about.timeout.as_millis()).unwrap_or(u32::MAX),
         cost: convert::cost(about.cost).into(),
         result_chars: about.result_chars,
+        calls_per_minute: about.calls_per_minute,
         examples: about
             .examples
             .iter()

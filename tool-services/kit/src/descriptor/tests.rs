@@ -71,6 +71,7 @@ fn a_tool_is_described_as_it_says() {
         .asks()
         .affinity_session()
         .result_chars(16_000)
+        .calls_per_minute(5)
         .timeout(Duration::from_millis(1500))
         .cost(Cost::Moderate)
         .output::<Found>();
@@ -110,6 +111,7 @@ fn a_tool_is_described_as_it_says() {
     assert_eq!(tool.preflight(), wire::PreflightMode::Arguments);
     assert_eq!((tool.default_timeout_ms, tool.cost()), (1500, wire::CostClass::Moderate));
     assert_eq!(tool.result_chars, 16_000);
+    assert_eq!(tool.calls_per_minute, 5);
     assert_eq!(tool.effects, [1, 4]);
     assert_eq!(tool.removable_effects, [4]);
     assert_eq!(tool.examples.len(), 2);
