@@ -14,7 +14,12 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{http_client, send};
+use crate::{http_client, memory, send};
+
+/// What a member keeps: two log files, which it makes in full, and its database.
+const KEEPS: u64 = 192 << 20;
+/// Longest that members may take to answer and to agree on a leader.
+const AGREED: Duration = Duration::from_mins(1);
 
 /// A real etcd of one or three members; stopped and removed when dropped.
 #[derive(Debug)]
@@ -53,7 +58,7 @@ impl Etcd {
                 name: format!("test{n}"),
                 url: url(),
                 peer: url(),
-                data: TempDir::new().unwrap(),
+                data: memory::folder(KEEPS),
                 client: http_client(reqwest::header::HeaderMap::new()),
                 running: Mutex::default(),
             })
@@ -103,15 +108,22 @@ impl Etcd {
                 *running = Some(one.spawn(&self.cluster));
             }
         }
-        let deadline = std::time::Instant::now() + Duration::from_secs(30);
-        while self.leader().await.is_none() {
+        self.leader().await;
+    }
+
+    /// The member that leads, once all that run agree and answer.
+    pub async fn leader(&self) -> usize {
+        let deadline = std::time::Instant::now() + AGREED;
+        loop {
+            if let Some(leader) = self.agreed_leader().await {
+                return leader;
+            }
             assert!(std::time::Instant::now() < deadline, "etcd answers");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
-    /// The member that leads, if all that run agree and answer.
-    pub async fn leader(&self) -> Option<usize> {
+    async fn agreed_leader(&self) -> Option<usize> {
         let mut leader = None;
         for (n, one) in self.members.iter().enumerate() {
             if one.running.lock().unwrap().is_none() {

@@ -19,6 +19,7 @@ mod disk;
 mod etcd;
 mod events;
 mod ledger;
+mod memory;
 mod model;
 mod otlp;
 mod postgres;

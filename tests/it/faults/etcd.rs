@@ -50,31 +50,34 @@ pub(super) async fn a_leader_that_dies_or_stands_still_moves_nothing() {
     let gateway = cluster.gateway().await;
     cluster.offers_ledger(&gateway).await;
     let (before, mut runs) = (revisions(&cluster), Vec::new());
-    for is_killed in [true, false] {
-        let work = Duration::from_secs(1);
-        let mut streams = begin(&cluster, &[&gateway], (4, "ledger_add", work)).await;
-        let leader = etcd.leader().await.unwrap();
-        if is_killed {
-            etcd.kill(leader);
-        } else {
-            etcd.signal(leader, Signal::STOP);
-        }
-        runs.extend(results(&mut streams).await);
-        let mut more = begin(&cluster, &[&gateway], (4, "ledger_add", work)).await;
-        runs.extend(results(&mut more).await);
-        if !is_killed {
-            etcd.signal(leader, Signal::CONT);
-        }
-        etcd.start_again().await;
-    }
+    let work = Duration::from_secs(1);
+    let mut streams = begin(&cluster, &[&gateway], (4, "ledger_add", work)).await;
+    etcd.kill(etcd.leader().await);
+    runs.extend(results(&mut streams).await);
+    let mut more = begin(&cluster, &[&gateway], (4, "ledger_add", work)).await;
+    runs.extend(results(&mut more).await);
+    etcd.start_again().await;
     // Two of three away: nothing can be decided, and all goes on.
-    let mut streams = begin(&cluster, &[&gateway], (4, "ledger_add", Duration::from_secs(1))).await;
+    let mut streams = begin(&cluster, &[&gateway], (4, "ledger_add", work)).await;
     etcd.kill(0);
     etcd.kill(1);
     runs.extend(results(&mut streams).await);
     etcd.start_again().await;
+    let mut streams = begin(&cluster, &[&gateway], (4, "ledger_add", work)).await;
+    let leader = etcd.leader().await;
+    etcd.signal(leader, Signal::STOP);
+    runs.extend(results(&mut streams).await);
+    let mut more = begin(&cluster, &[&gateway], (4, "ledger_add", work)).await;
+    runs.extend(results(&mut more).await);
     cluster.settled(2).await;
     assert_eq!(revisions(&cluster), before, "nothing moved");
+    // A leader that goes on may end the leases that it counted itself before it hears of the new
+    // one (https://github.com/etcd-io/etcd/issues/15247); that costs a pause.
+    etcd.signal(leader, Signal::CONT);
+    etcd.leader().await;
+    let mut more = begin(&cluster, &[&gateway], (4, "ledger_add", work)).await;
+    runs.extend(results(&mut more).await);
+    cluster.settled(2).await;
     check(&cluster, &runs).await;
 }
 
