@@ -6,6 +6,7 @@
 //! touches the file.
 
 mod calls;
+mod clock;
 mod lives;
 mod schema;
 mod tidy;
@@ -25,7 +26,7 @@ pub(crate) use self::{
     undo::{Began, Kept, Wish},
     writer::Fault,
 };
-use self::{lives::Lives, tidy::Limits, undo::ToKeep, writer::Writer};
+use self::{clock::Clock, lives::Lives, tidy::Limits, undo::ToKeep, writer::Writer};
 use crate::{
     Intent,
     fence::{Epoch, Owner},
@@ -135,9 +136,10 @@ impl Store {
         let _turn = lives.turn()?;
         let mut connection = schema::open(path)?;
         let id = schema::id(&mut connection, path)?;
-        calls::begin_life(&connection, incarnation).map_err(unusable)?;
+        let clock = Clock::open(&connection).map_err(unusable)?;
+        calls::begin_life(&connection, incarnation, clock.now()).map_err(unusable)?;
         let floors = calls::floors(&connection).map_err(unusable)?;
-        let limits = Limits::new(settings);
+        let limits = Limits::new(settings, clock);
         let writer = Writer::start(connection, limits)
             .map_err(|source| StoreError::Folder { path: path.clone(), source })?;
         let room = settings.undo_bytes.saturating_sub(FACTS as u64).min(RECORD);
@@ -181,8 +183,8 @@ impl Store {
         key: &Arc<Key>,
         outcome: Arc<wire::Outcome>,
     ) -> Result<(), Fault> {
-        let key = Arc::clone(key);
-        self.writer.run(move |tx| calls::settle(tx, &key, &outcome)).await
+        let (key, limits) = (Arc::clone(key), self.limits);
+        self.writer.run(move |tx| calls::settle(tx, &key, &outcome, limits)).await
     }
 
     /// Drops the claim of a call that was not started after all.

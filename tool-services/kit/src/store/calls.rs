@@ -1,10 +1,7 @@
 //! Claims, outcomes and epochs in the file, each a step of a transaction that `writer.rs` commits.
 //! What a claim finds is for `calls.rs` of the kit to act on. Next: `undo.rs`.
 
-use std::{
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::sync::Arc;
 
 use callboard_proto::tool as wire;
 use prost::Message as _;
@@ -125,7 +122,14 @@ fn insert(
         "INSERT INTO call (team, session, call_id, digest, state, incarnation, at)
          VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6)",
     )?
-    .execute(params![key.team, key.session, key.call_id, &digest[..], incarnation, now()])?;
+    .execute(params![
+        key.team,
+        key.session,
+        key.call_id,
+        &digest[..],
+        incarnation,
+        limits.now()
+    ])?;
     Ok(Found::Nothing)
 }
 
@@ -150,13 +154,14 @@ pub(super) fn settle(
     tx: &Transaction<'_>,
     key: &Key,
     outcome: &wire::Outcome,
+    limits: Limits,
 ) -> rusqlite::Result<()> {
     let bytes = outcome.encode_to_vec();
     tx.prepare_cached(
         "UPDATE call SET state = 1, at = ?4, outcome = ?5, size = length(?5)
           WHERE team = ?1 AND session = ?2 AND call_id = ?3 AND state = 0",
     )?
-    .execute(params![key.team, key.session, key.call_id, now(), bytes])?;
+    .execute(params![key.team, key.session, key.call_id, limits.now(), bytes])?;
     if bytes.len() > LARGE { tidy::tidy_outcomes(tx) } else { Ok(()) }
 }
 
@@ -174,8 +179,8 @@ pub(super) fn release(tx: &Transaction<'_>, key: &Key, incarnation: &str) -> rus
 pub(super) fn forget(
     tx: &Transaction<'_>,
     key: &Key,
-    incarnation: &str,
-    lives: &Lives,
+    (incarnation, lives): (&str, &Lives),
+    limits: Limits,
 ) -> rusqlite::Result<()> {
     let Some(row) = find(tx, key)? else { return Ok(()) };
     // The kit asks for none of its own that is at work.
@@ -221,21 +226,19 @@ pub(super) fn floors(connection: &Connection) -> rusqlite::Result<Vec<Owner>> {
 }
 
 /// Notes that an incarnation keeps its records here.
-pub(super) fn begin_life(connection: &Connection, incarnation: &str) -> rusqlite::Result<()> {
+pub(super) fn begin_life(
+    connection: &Connection,
+    incarnation: &str,
+    now: i64,
+) -> rusqlite::Result<()> {
     connection
-        .execute("INSERT OR IGNORE INTO life VALUES (?1, ?2)", params![incarnation, now()])
+        .execute("INSERT OR IGNORE INTO life VALUES (?1, ?2)", params![incarnation, now])
         .map(drop)
 }
 
 /// Whether an incarnation keeps, or kept, its records here.
 pub(super) fn knows(tx: &Transaction<'_>, incarnation: &str) -> rusqlite::Result<bool> {
     tx.prepare_cached("SELECT 1 FROM life WHERE incarnation = ?1")?.exists([incarnation])
-}
-
-/// Seconds since 1970; retention is a matter of days, so that skew does not matter.
-pub(super) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
 /// Ordered as bytes just as the epochs are.

@@ -15,7 +15,7 @@ const BUSY: Duration = Duration::from_secs(5);
 
 /// `state` of a call: 0 = claimed by `incarnation`, 1 = ended (without an outcome: it is no longer
 /// known). `state` of an undo: 0 = kept, 1 = being taken back by `incarnation`, 2 = taken back.
-/// Times are seconds since 1970 in UTC, for retention only; epochs are 16 bytes, big endian.
+/// Times are seconds since 1970 as the store counts them (`clock.rs`), for retention only; epochs are 16 bytes, big endian.
 const TABLES: &str = "
 CREATE TABLE name (id TEXT NOT NULL) STRICT;
 CREATE TABLE life (incarnation TEXT PRIMARY KEY, began INTEGER NOT NULL) STRICT, WITHOUT ROWID;

@@ -231,7 +231,7 @@ async fn what_is_old_is_dropped_and_open_calls_are_not() {
             let age = format!("UPDATE {table} SET at = at - 31 * 86400 WHERE call_id != 'young'");
             tx.execute(&age, [])?;
         }
-        tidy::tidy(tx, Limits::new(&settings))?;
+        tidy::tidy(tx, Limits::new(&settings, Clock::open(tx)?))?;
         let of = |table: &str| {
             tx.prepare(&format!("SELECT call_id FROM {table} ORDER BY id"))?
                 .query_map([], |row| row.get(0))?

@@ -3,7 +3,7 @@
 
 use rusqlite::{Transaction, params};
 
-use super::{StoreSettings, calls::now};
+use super::{StoreSettings, clock::Clock};
 
 /// Seconds that an outcome is kept which nobody forgot.
 const CALL_AGE: i64 = 30 * 24 * 3600;
@@ -20,21 +20,28 @@ pub(super) struct Limits {
     pub(super) calls: i64,
     undo_bytes: i64,
     undo_age: i64,
+    clock: Clock,
 }
 
 impl Limits {
-    pub(super) fn new(settings: &StoreSettings) -> Self {
+    pub(super) fn new(settings: &StoreSettings, clock: Clock) -> Self {
         Self {
+            clock,
             calls: i64::from(settings.calls),
             undo_bytes: i64::try_from(settings.undo_bytes).unwrap_or(i64::MAX),
             undo_age: i64::try_from(settings.undo_age.as_secs()).unwrap_or(i64::MAX),
         }
     }
+
+    /// The time of records.
+    pub(super) fn now(&self) -> i64 {
+        self.clock.now()
+    }
 }
 
 /// Drops what is over the limits.
 pub(super) fn tidy(tx: &Transaction<'_>, limits: Limits) -> rusqlite::Result<()> {
-    let now = now();
+    let now = limits.now();
     tx.execute(
         "DELETE FROM call WHERE state = 1 AND at < CASE is_forgotten WHEN 1 THEN ?1 ELSE ?2 END",
         params![now - MARK_AGE, now - CALL_AGE],
@@ -72,7 +79,7 @@ pub(super) fn tidy_undo(tx: &Transaction<'_>, limits: Limits) -> rusqlite::Resul
     let size: i64 = tx
         .prepare_cached("SELECT coalesce(sum(size), 0) FROM undo")?
         .query_row([], |row| row.get(0))?;
-    if size > limits.undo_bytes { undo(tx, limits, now()) } else { Ok(()) }
+    if size > limits.undo_bytes { undo(tx, limits, limits.now()) } else { Ok(()) }
 }
 
 fn undo(tx: &Transaction<'_>, limits: Limits, now: i64) -> rusqlite::Result<()> {

@@ -7,7 +7,6 @@ use bytes::Bytes;
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
 use super::{
-    calls::now,
     lives::Lives,
     tidy::{self, Limits},
 };
@@ -113,7 +112,7 @@ pub(super) fn intend(
         key.session,
         key.call_id,
         tool,
-        now(),
+        limits.now(),
         i64::try_from(size).unwrap_or(i64::MAX),
         intent.facts,
         content
