@@ -150,7 +150,7 @@ fn run_head(run: &Run) -> agent::RunSummary {
         input_tokens,
         output_tokens,
         trace_id: trace_id(&run.trace_context),
-        duration_ms: u64::try_from(run.ended_ms.saturating_sub(run.started_ms)).unwrap_or(0),
+        duration_ms: run.elapsed_ms,
         input: input(&run.input.input),
         reason: ended.map_or(String::new(), |ended| ended.reason.clone()),
     }

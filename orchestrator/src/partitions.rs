@@ -142,7 +142,10 @@ pub async fn hold(
                     queue.wake_some(&sessions);
                     handover.look().await;
                 }
-                _ = due.tick() => queue.add_due(&sessions).await,
+                _ = due.tick() => {
+                    sessions.shared().clock.watch();
+                    queue.add_due(&sessions).await;
+                }
             }
         }
     }

@@ -28,7 +28,7 @@ use crate::{
     journal::{self, Journal, JournalError},
     model::{self, Models},
     partitions::{self, Partitions},
-    session::{Offers, Sessions, Shared},
+    session::{Clock, Offers, Sessions, Shared},
     status::Status,
 };
 
@@ -134,6 +134,7 @@ async fn share(
         offers: Offers::default(),
         discovery: Arc::clone(&node.discovery),
         status: Arc::new(Status::new()),
+        clock: Clock::new(),
         incarnation: Uuid::new_v4().to_string(),
         config,
     })

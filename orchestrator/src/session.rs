@@ -28,6 +28,7 @@ mod watchers;
 
 pub(crate) use self::{clock::wall_ms, watchers::RunTracker};
 pub use self::{
+    clock::Clock,
     error::{Refusal, SessionError},
     handle::SessionHandle,
     log::load_up_to,

@@ -1,6 +1,7 @@
 //! Faults of what an orchestrator stands on, in a whole cluster: etcd, the database, the way to its
 //! callers and to its tools. Each is met once, and afterwards every promise is checked.
 
+mod clock;
 mod cuts;
 mod etcd;
 mod soak;

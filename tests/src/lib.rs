@@ -27,6 +27,7 @@ mod processes;
 mod proxy;
 mod strace;
 mod wait;
+mod wall_clock;
 
 pub use self::{
     binary::{Callboard, Finished, Stack, http_client},
@@ -42,4 +43,5 @@ pub use self::{
     proxy::Proxy,
     strace::slow_syncs,
     wait::{eventually, within},
+    wall_clock::WallClock,
 };

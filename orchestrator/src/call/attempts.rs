@@ -6,7 +6,6 @@
 //! `tool-services/kit/src/server.rs`; how an ending is worded is next: `settle`.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use callboard_proto::tool::InvokeMode;
 use tokio::sync::mpsc;
@@ -21,6 +20,7 @@ use super::{CallContext, Runnable};
 use crate::catalog::{Catalog, Instance, Snapshot};
 use crate::crash::crash_point;
 use crate::run::event::{AttemptEnded, AttemptStarted, AttemptStatus, Class, Event};
+use crate::session::wall_ms;
 
 mod attach;
 pub(super) mod chooser;
@@ -161,7 +161,7 @@ impl Attempts {
                 store: instance.store.clone(),
                 timeout_ms: u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX),
             },
-            sent_ms: now_ms(),
+            sent_ms: wall_ms(),
         };
         let event = Event::AttemptStarted(open.started.clone());
         crash_point!("attempt.before_record");
@@ -300,12 +300,6 @@ impl Job<'_> {
 
 fn out_of_time() -> Failure {
     Failure::new(Kind::Timeout, "there was no time left to make the call")
-}
-
-/// Wall clock, Unix time in milliseconds.
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

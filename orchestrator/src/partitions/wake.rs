@@ -36,7 +36,7 @@ impl WakeQueue {
     /// Adds those whose time has come.
     pub(super) async fn add_due(&mut self, sessions: &Arc<Sessions>) {
         let shared = sessions.shared();
-        let now_ms = crate::session::wall_ms();
+        let now_ms = shared.clock.now_ms();
         match shared.journal.due(&shared.partitions.all(), now_ms).await {
             Ok(mut due) => {
                 // Whoever is refused stays due for ever.

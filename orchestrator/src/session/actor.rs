@@ -128,7 +128,7 @@ impl SessionActor {
         self.advance();
         let idle_after = Duration::from_millis(self.shared.config.idle_ms);
         while self.exit.is_none() {
-            let may_retire = self.may_retire();
+            let (may_retire, rests) = (self.may_retire(), self.rests());
             let idle_after =
                 if self.session.opened.is_some() { idle_after } else { Duration::ZERO };
             let (leaves_at, hand_over_at) = (self.leaves_at, self.log.hand_over_at());
@@ -144,6 +144,8 @@ impl SessionActor {
                     Some(message) => self.handle(*message),
                     None => self.exit = Some(Exit::Stopped),
                 },
+                // Only then it may be folded away.
+                () = self.watchers.left(), if rests => self.watchers.let_go(),
                 () = tokio::time::sleep(idle_after), if may_retire => {
                     if self.registry.retire(&self.id, &inbox) {
                         self.exit = Some(Exit::Retired);
@@ -342,13 +344,16 @@ impl SessionActor {
 
     /// True if folding away loses nothing: no work, no append under way, nobody listening.
     fn may_retire(&mut self) -> bool {
-        let has_nothing_to_do =
-            self.session.is_idle() || self.session.current.as_deref().is_some_and(Run::is_waiting);
-        has_nothing_to_do
+        self.rests()
             && self.is_only_timing()
             && self.log.is_settled()
             && self.reports.is_empty()
             && self.watchers.is_empty()
+    }
+
+    /// True if there is nothing to do before somebody comes.
+    fn rests(&self) -> bool {
+        self.session.is_idle() || self.session.current.as_deref().is_some_and(Run::is_waiting)
     }
 
     /// True if what runs are timers.

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 
-use super::{actor::SessionActor, clock::wall_ms, report::Report};
+use super::{actor::SessionActor, report::Report};
 use crate::{
     call::{Abandoned, CallContext, Progress, Record, Recorder, Runnable},
     crash::crash_point,
@@ -59,7 +59,8 @@ impl SessionActor {
             Effect::Undo { rollback, call } => self.undo(key, &rollback, &call),
             Effect::Stop { call, attempt } => self.stop(key, &call, attempt),
             Effect::Lapse { call, at_ms } => {
-                let left = u64::try_from(at_ms.saturating_sub(wall_ms())).unwrap_or(0);
+                let left =
+                    u64::try_from(at_ms.saturating_sub(self.shared.clock.now_ms())).unwrap_or(0);
                 self.spawn(key, async move {
                     tokio::time::sleep(Duration::from_millis(left)).await;
                     Done::Lapsed(call)
@@ -220,7 +221,7 @@ impl SessionActor {
             approver_attached: run.input.approver_attached,
             approve: run.input.approve.clone(),
             remaining: limit.saturating_sub(self.clock.elapsed()),
-            now_ms: wall_ms(),
+            now_ms: self.shared.clock.now_ms(),
         })
     }
 

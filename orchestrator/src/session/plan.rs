@@ -6,7 +6,6 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 use super::{
-    clock::wall_ms,
     error::{Refusal, SessionError},
     message::Takeback,
     registry::{Ownership, Sessions},
@@ -153,7 +152,7 @@ impl Sessions {
             approver_attached: false,
             approve: Vec::new(),
             remaining: LOOK,
-            now_ms: wall_ms(),
+            now_ms: shared.clock.now_ms(),
         }
     }
 }

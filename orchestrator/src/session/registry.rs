@@ -16,6 +16,7 @@ use tracing::warn;
 
 use super::{
     actor::{Exit, SessionActor},
+    clock::Clock,
     error::{Refusal, SessionError},
     handle::SessionHandle,
     message::Message,
@@ -55,6 +56,8 @@ pub struct Shared {
     pub partitions: Partitions,
     /// Figures.
     pub status: Arc<Status>,
+    /// What time it is where that decides something.
+    pub clock: Clock,
     /// Our incarnation.
     pub incarnation: String,
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use futures_util::{FutureExt as _, future::select_all};
 use tokio::sync::mpsc;
 
 use super::message::Watch;
@@ -96,8 +97,22 @@ impl Watchers {
 
     /// True if nobody listens any more.
     pub(super) fn is_empty(&mut self) -> bool {
-        self.all.retain(|watcher| !watcher.notices.is_closed());
+        self.let_go();
         self.all.is_empty()
+    }
+
+    /// Lets those go who have left.
+    pub(super) fn let_go(&mut self) {
+        self.all.retain(|watcher| !watcher.notices.is_closed());
+    }
+
+    /// Resolves once one of those who listen has left; pending for ever if nobody listens.
+    pub(super) async fn left(&self) {
+        if self.all.is_empty() {
+            return std::future::pending().await;
+        }
+        let leaving = self.all.iter().map(|watcher| watcher.notices.closed().boxed());
+        select_all(leaving).await;
     }
 
     /// Tells a fact that is durable now; `ended` is the run that it ends.
@@ -181,5 +196,29 @@ impl RunTracker {
             }
             _ => self.current.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_leaves_is_noticed_without_a_fact() {
+        let pending = async |watchers: &Watchers| {
+            tokio::time::timeout(std::time::Duration::from_secs(9), watchers.left()).await.is_err()
+        };
+        let mut watchers = Watchers::default();
+        assert!(pending(&watchers).await, "nobody listens");
+        let (first, second) =
+            (watchers.follow(Watch::All, false), watchers.follow(Watch::All, true));
+        assert!(pending(&watchers).await, "both listen");
+        drop(second);
+        watchers.left().await;
+        assert!(!watchers.is_empty());
+        assert!(pending(&watchers).await, "the other one still listens");
+        drop(first);
+        watchers.left().await;
+        assert!(watchers.is_empty());
     }
 }
