@@ -118,7 +118,7 @@ async fn an_owner_that_is_paused_past_its_lease_does_nothing_when_it_comes_back(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn joining_and_leaving_moves_partitions_and_costs_no_request() {
+pub(crate) async fn joining_and_leaving_moves_partitions_and_costs_no_request() {
     let (etcd, postgres) = (Etcd::start().await, Postgres::shared().await);
     let cluster = Cluster::start(&etcd, postgres, "rebalance_after_ms = 500\n").await;
     let mut first = cluster.orchestrator(&[]);
@@ -156,7 +156,7 @@ async fn joining_and_leaving_moves_partitions_and_costs_no_request() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hundred_clients_wake_one_session_once_and_etcd_hears_nothing_of_it() {
+pub(crate) async fn a_hundred_clients_wake_one_session_once_and_etcd_hears_nothing_of_it() {
     let (etcd, postgres) = (Etcd::start().await, Postgres::shared().await);
     let cluster = Cluster::start(&etcd, postgres, "idle_ms = 200\n").await;
     let members: Vec<Member> = (0..3).map(|_| cluster.orchestrator(&[])).collect();

@@ -4,7 +4,9 @@
 mod clock;
 mod cuts;
 mod etcd;
+mod services;
 mod soak;
+mod watch;
 
 use std::time::Duration;
 

@@ -16,15 +16,13 @@ use callboard_discovery::{
 use reqwest::header::HeaderMap;
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use tokio::process::Child;
+use tokio::process::{Child, Command};
 
 use crate::{
     Callboard, Etcd, Events, Ledger, ModelServer, Postgres, Proxy, Reply, alive, etcd::free_port,
-    http_client, send, wait::within,
+    http_client, ledger::Place, send, wait::within,
 };
 
-/// What the API of its gateways wants to see.
-const API_TOKEN: &str = "an-api-token-of-some-length";
 /// What its roles want to see of one another.
 const DEPLOYMENT_TOKEN: &str = "a-deployment-token-of-some-length";
 /// Longest that a role may take to be there.
@@ -42,6 +40,10 @@ pub struct Cluster {
     pub discovery: Arc<dyn Discovery>,
     /// Its journal.
     pub database: String,
+    /// The members of its etcd, and where its keys are.
+    etcd: (Vec<String>, String),
+    /// What its roles prove themselves with.
+    pub credentials: Credentials,
     model: ModelServer,
     started: Mutex<usize>,
 }
@@ -88,6 +90,9 @@ impl Member {
 }
 
 impl Cluster {
+    /// What the API of its gateways wants to see.
+    pub const API_TOKEN: &'static str = "an-api-token-of-some-length";
+
     /// A cluster without orchestrators and gateways. `settings` are lines of the section
     /// `[orchestrator]`.
     pub async fn start(etcd: &Etcd, postgres: &Postgres, settings: &str) -> Self {
@@ -101,6 +106,14 @@ impl Cluster {
                 Ledger::on_kit(discovery, credentials, folder)
             };
         Self::with_ledger(etcd, postgres, settings, on_kit).await
+    }
+
+    /// The same with ledgers that are processes of their own: none yet.
+    pub async fn of_processes(etcd: &Etcd, postgres: &Postgres, settings: &str) -> Self {
+        let none = async |discovery: Arc<dyn Discovery>, _: &Credentials, folder: &Path| {
+            Ledger::of_processes(discovery, folder)
+        };
+        Self::with_ledger(etcd, postgres, settings, none).await
     }
 
     /// The same with a proxy between the orchestrators and the ledger.
@@ -118,7 +131,7 @@ impl Cluster {
         let model = ModelServer::start(|_, body| reply(body)).await;
         let callboard = Callboard::new()
             .env("CALLBOARD__ORCHESTRATOR__JOURNAL__URL", &database)
-            .env("CALLBOARD__GATEWAY__TOKEN", API_TOKEN)
+            .env("CALLBOARD__GATEWAY__TOKEN", Self::API_TOKEN)
             .env("OPENAI_API_KEY", "sk-test-key-0123456789")
             .env("OPENAI_BASE_URL", &model.base_url());
         let token = callboard.home().join("deployment-token");
@@ -135,7 +148,7 @@ impl Cluster {
         std::fs::write(callboard.home().join("cluster.toml"), config).unwrap();
         let discovery = callboard_discovery::connect(Config::Etcd {
             endpoints: etcd.urls(),
-            prefix,
+            prefix: prefix.clone(),
             lease_ttl: LEASE,
             login: None,
         })
@@ -143,7 +156,8 @@ impl Cluster {
         .unwrap();
         let credentials = Credentials { token: Some(DeploymentToken::read(&token).unwrap()) };
         let ledger = ledger(Arc::clone(&discovery), &credentials, callboard.home()).await;
-        Self { callboard, ledger, discovery, database, model, started: Mutex::default() }
+        let (etcd, started) = ((etcd.urls(), prefix), Mutex::default());
+        Self { callboard, ledger, discovery, database, etcd, credentials, model, started }
     }
 
     /// Starts an orchestrator, with further variables of the environment.
@@ -161,6 +175,23 @@ impl Cluster {
         (self.serve("orchestrator", &own, &[]), proxy)
     }
 
+    /// Starts a ledger as a process of its own, which runs `test`: the one that calls
+    /// [`ledger_if_asked`](crate::ledger_if_asked). Those with the same `store` share what the kit
+    /// keeps.
+    pub fn ledger_process(&self, test: &str, store: &str) -> Member {
+        let place = Place {
+            etcd: (self.etcd.0.join(","), &self.etcd.1),
+            token: self.callboard.home().join("deployment-token"),
+            book: self.ledger.path(),
+            store: self.callboard.home().join(store),
+        };
+        let mut command = Command::new("/proc/self/exe");
+        command.args([test, "--exact", "--nocapture"]).envs(place.environment());
+        // Its end is the sign that this process is gone.
+        command.stdin(Stdio::piped()).kill_on_drop(true);
+        self.spawn("ledger", command)
+    }
+
     /// What the processes of a role have said on standard error so far.
     pub fn said(&self, role: &str) -> String {
         let number = *self.started.lock().unwrap();
@@ -175,29 +206,39 @@ impl Cluster {
 
     /// Starts a gateway and waits until it answers.
     pub async fn gateway(&self) -> Member {
+        self.gateway_with(&[]).await
+    }
+
+    /// The same with further variables of the environment.
+    pub async fn gateway_with(&self, environment: &[(&str, &str)]) -> Member {
         let number = *self.started.lock().unwrap();
         let socket = self.callboard.home().join(format!("run/gateway{number}.sock"));
         let (socket, http) =
             (format!("unix:{}", socket.display()), format!("127.0.0.1:{}", free_port()));
-        let mut gateway = self.serve("gateway", &["--listen", &socket, "--http", &http], &[]);
+        let own = ["--listen", &socket, "--http", &http];
+        let mut gateway = self.serve("gateway", &own, environment);
         gateway.url = format!("http://{http}");
         within(READY, "the gateway listens", || std::net::TcpStream::connect(&http).ok()).await;
         gateway
     }
 
     fn serve(&self, role: &str, own: &[&str], environment: &[(&str, &str)]) -> Member {
+        let config = self.config();
+        let arguments = [&["serve", role, "--config", &config][..], own].concat();
+        let mut command = self.callboard.command(&arguments);
+        command.envs(environment.iter().copied());
+        self.spawn(role, command)
+    }
+
+    fn spawn(&self, role: &str, mut command: Command) -> Member {
         let number = {
             let mut started = self.started.lock().unwrap();
             *started += 1;
             *started
         };
-        let home = self.callboard.home();
-        let config = self.config();
-        let log = std::fs::File::create(home.join(format!("{role}{number}.err"))).unwrap();
-        let arguments = [&["serve", role, "--config", &config][..], own].concat();
-        let mut command = self.callboard.command(&arguments);
-        command.envs(environment.iter().copied());
-        let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
+        let said = self.callboard.home().join(format!("{role}{number}.err"));
+        let said = std::fs::File::create(said).unwrap();
+        let child = command.stdout(Stdio::null()).stderr(said).spawn().unwrap();
         let pid = child.id().unwrap();
         Member { child, pid, url: String::new() }
     }
@@ -275,7 +316,7 @@ impl Cluster {
     /// A client that shows the API token.
     pub fn client(&self) -> reqwest::Client {
         let mut headers = HeaderMap::new();
-        headers.insert("authorization", format!("Bearer {API_TOKEN}").parse().unwrap());
+        headers.insert("authorization", format!("Bearer {}", Self::API_TOKEN).parse().unwrap());
         http_client(headers)
     }
 

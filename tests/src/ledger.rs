@@ -5,6 +5,7 @@
 
 mod described;
 mod on_kit;
+mod process;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -38,6 +39,8 @@ use tonic::{Code, Request, Response, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
 use self::described::description;
+pub(crate) use self::process::Place;
+pub use self::process::ledger_if_asked;
 use crate::{Proxy, etcd::free_port};
 
 /// Its tools: one that only reads, one that may be repeated, one that is neither.
@@ -78,6 +81,8 @@ struct Entries {
     calls: HashMap<String, watch::Receiver<Option<String>>>,
     struck: HashSet<String>,
     changed: HashSet<String>,
+    /// How long it takes to strike out a line.
+    striking: Duration,
 }
 
 impl Ledger {
@@ -161,6 +166,18 @@ impl Ledger {
         Self { book, _registration: None, _discovery: discovery, server, proxy: None }
     }
 
+    /// The file alone: ledgers that are processes of their own write to it.
+    pub fn of_processes(discovery: Arc<dyn Discovery>, folder: &Path) -> Self {
+        let server = tokio::spawn(std::future::pending());
+        let book = Book::new(folder);
+        Self { book, _registration: None, _discovery: discovery, server, proxy: None }
+    }
+
+    /// The file of the lines.
+    pub(crate) fn path(&self) -> &Path {
+        &self.book.path
+    }
+
     /// The ids of the calls that were started, in order, read from the file.
     pub fn lines(&self) -> Vec<String> {
         let text = std::fs::read_to_string(&self.book.path).unwrap();
@@ -185,6 +202,11 @@ impl Ledger {
     /// From now on a look says that the call can be taken back, and it cannot.
     pub fn let_change(&self, call_id: &str) {
         self.book.state.lock().unwrap().changed.insert(call_id.to_owned());
+    }
+
+    /// From now on each line takes so long to strike out.
+    pub fn strike_slowly(&self, each: Duration) {
+        self.book.state.lock().unwrap().striking = each;
     }
 
     /// How many requests of owners that are none any more were refused.
@@ -261,7 +283,12 @@ impl ToolService for Service {
         &self,
         request: Request<wire::RollbackRequest>,
     ) -> Result<Response<wire::RollbackResponse>, Status> {
-        let result = Some(self.book.strike(&request.into_inner())?);
+        let asked = request.into_inner();
+        let striking = self.book.state.lock().unwrap().striking;
+        if !asked.dry_run {
+            tokio::time::sleep(striking).await;
+        }
+        let result = Some(self.book.strike(&asked)?);
         Ok(Response::new(wire::RollbackResponse { result }))
     }
 

@@ -35,7 +35,7 @@ pub use self::{
     disk::SmallDisk,
     etcd::Etcd,
     events::Events,
-    ledger::{LEDGER_KEEP, LEDGER_TOOLS, Ledger},
+    ledger::{LEDGER_KEEP, LEDGER_TOOLS, Ledger, ledger_if_asked},
     model::{ModelServer, Reply},
     otlp::{Collector, Span},
     postgres::{PASSWORD, PASSWORD_IN_URL, Postgres, Stop},

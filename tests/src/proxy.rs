@@ -3,7 +3,7 @@
 
 use std::sync::{
     Arc, Mutex, PoisonError,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use tokio::{
@@ -27,7 +27,15 @@ pub struct Proxy {
 struct State {
     loses_answers: AtomicBool,
     loses_requests: AtomicBool,
-    open: Mutex<Vec<AbortHandle>>,
+    open: Mutex<Vec<Open>>,
+    accepted: AtomicUsize,
+}
+
+/// A connection.
+#[derive(Debug)]
+struct Open {
+    relay: AbortHandle,
+    stands: Arc<AtomicBool>,
 }
 
 impl Proxy {
@@ -62,10 +70,22 @@ impl Proxy {
         self.cut();
     }
 
+    /// What either side says over the connections that there are is lost; new ones are as they should
+    /// be.
+    pub fn stall(&self) {
+        let open = self.state.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.iter().for_each(|connection| connection.stands.store(true, Ordering::SeqCst));
+    }
+
+    /// How many connections there have been.
+    pub fn accepted(&self) -> usize {
+        self.state.accepted.load(Ordering::SeqCst)
+    }
+
     /// Ends all connections.
     pub fn cut(&self) {
         let mut open = self.state.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.drain(..).for_each(|connection| connection.abort());
+        open.drain(..).for_each(|connection| connection.relay.abort());
     }
 }
 
@@ -78,29 +98,32 @@ impl Drop for Proxy {
 
 async fn accept(listener: TcpListener, port: u16, state: Arc<State>) {
     while let Ok((client, _)) = listener.accept().await {
-        let relayed = tokio::spawn(relay(client, port, Arc::clone(&state)));
+        state.accepted.fetch_add(1, Ordering::SeqCst);
+        let stands = Arc::new(AtomicBool::default());
+        let relayed = relay(client, port, (Arc::clone(&state), Arc::clone(&stands)));
+        let relay = tokio::spawn(relayed).abort_handle();
         let mut open = state.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.push(relayed.abort_handle());
+        open.push(Open { relay, stands });
     }
 }
 
-async fn relay(client: TcpStream, port: u16, state: Arc<State>) {
+async fn relay(client: TcpStream, port: u16, (state, stands): (Arc<State>, Arc<AtomicBool>)) {
     let Ok(server) = TcpStream::connect(("127.0.0.1", port)).await else { return };
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
     tokio::select! {
-        () = copy(from_client, to_server, &state.loses_requests) => {}
-        () = copy(from_server, to_client, &state.loses_answers) => {}
+        () = copy(from_client, to_server, [&state.loses_requests, &stands]) => {}
+        () = copy(from_server, to_client, [&state.loses_answers, &stands]) => {}
     }
 }
 
-async fn copy(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, loses: &AtomicBool) {
+async fn copy(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, loses: [&AtomicBool; 2]) {
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(count) = from.read(&mut buffer).await {
         if count == 0 {
             return;
         }
-        if loses.load(Ordering::SeqCst) {
+        if loses.iter().any(|loses| loses.load(Ordering::SeqCst)) {
             continue;
         }
         if to.write_all(&buffer[..count]).await.is_err() {
