@@ -35,6 +35,7 @@ pub mod builtin;
 mod judge;
 mod stop;
 pub mod undo;
+mod forget;
 
 pub use self::config::Config;
 pub use self::policy::{Policy, Rulebook};

@@ -28,6 +28,10 @@ pub const POINTS: &[&str] = &[
 pub const OF_ROLLBACK: &[&str] =
     &["rollback.before_asked", "rollback.before_send", "rollback.after_answer"];
 
+/// The points of a removal.
+pub const OF_REMOVAL: &[&str] =
+    &["forget.after_noted", "forget.before_send", "forget.after_answer"];
+
 /// Owner that poisons the event in which it takes a session over: who folds that event panics.
 pub const POISON: &str = "poison";
 
@@ -71,7 +75,7 @@ mod armed {
 
     use rustix::process::{Signal, getpid, kill_process};
 
-    use super::{OF_ROLLBACK, POINTS};
+    use super::{OF_REMOVAL, OF_ROLLBACK, POINTS};
 
     /// The point that is armed.
     static ARMED: OnceLock<Armed> = OnceLock::new();
@@ -117,7 +121,7 @@ mod armed {
     }
 
     fn is_point(name: &str) -> bool {
-        POINTS.contains(&name) || OF_ROLLBACK.contains(&name)
+        [POINTS, OF_ROLLBACK, OF_REMOVAL].iter().any(|points| points.contains(&name))
     }
 
     /// See [`crash_point`](super::crash_point).

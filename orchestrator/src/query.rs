@@ -88,7 +88,10 @@ pub(crate) fn remains(
 }
 
 /// The next events after number `read`, up to the first that cannot be read.
-async fn readable(
+///
+/// # Errors
+/// `Damaged` if that is the very next one, and `Journal`.
+pub(crate) async fn readable(
     journal: &dyn Journal,
     id: &SessionId,
     read: u64,

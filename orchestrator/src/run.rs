@@ -9,6 +9,7 @@ pub mod event;
 pub mod call;
 pub mod choice;
 pub mod rollback;
+mod forget;
 pub mod state;
 pub mod effect;
 pub mod next;

@@ -10,6 +10,7 @@ mod choose;
 mod clock;
 mod effects;
 mod error;
+mod forget;
 mod handle;
 mod inbox;
 mod leave;

@@ -29,6 +29,7 @@ mod planner;
 mod policy;
 mod poison;
 mod raw;
+mod removal;
 mod repeats;
 mod replay;
 mod rollback;

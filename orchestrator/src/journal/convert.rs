@@ -6,6 +6,7 @@
 mod attempt;
 mod call;
 mod end;
+mod forget;
 mod model;
 mod rollback;
 mod session;
@@ -98,6 +99,7 @@ fn kind_to_wire(event: Event) -> Kind {
         Event::RollbackAsked(event) => Kind::RollbackAsked(event.into()),
         Event::RollbackStarted(event) => Kind::RollbackStarted(event.into()),
         Event::RollbackEnded(event) => Kind::RollbackEnded(event.into()),
+        Event::ForgetAsked(event) => Kind::ForgetAsked(event.into()),
         Event::ProgressMissed(event) => Kind::ProgressMissed(event.into()),
         Event::LimitHit(event) => Kind::LimitHit(event.into()),
         Event::CancelAsked(event) => Kind::CancelAsked(event.into()),
@@ -125,6 +127,7 @@ fn kind_from_wire(kind: Kind) -> Result<Event, ConvertError> {
         Kind::RollbackAsked(event) => Event::RollbackAsked(event.into()),
         Kind::RollbackStarted(event) => Event::RollbackStarted(event.into()),
         Kind::RollbackEnded(event) => Event::RollbackEnded(event.try_into()?),
+        Kind::ForgetAsked(event) => Event::ForgetAsked(event.into()),
         Kind::ProgressMissed(event) => Event::ProgressMissed(event.into()),
         Kind::LimitHit(event) => Event::LimitHit(event.try_into()?),
         Kind::CancelAsked(event) => Event::CancelAsked(event.into()),

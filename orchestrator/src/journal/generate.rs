@@ -303,6 +303,17 @@ fn chosen_event() -> BoxedStrategy<Event> {
     });
     let started =
         (text(), call()).prop_map(|it| RollbackStarted { rollback: it.0.into(), call_id: it.1 });
+    let keeper = (text(), text(), text()).prop_map(|it| Keeper {
+        service: it.0,
+        store: it.1,
+        incarnation: it.2,
+    });
+    let forget = (text(), text(), vec(keeper, 0..3), any::<i64>()).prop_map(|it| ForgetAsked {
+        team: it.0,
+        session: it.1.into(),
+        keepers: it.2,
+        until_ms: it.3,
+    });
     let ended = (text(), call(), word(), text()).prop_map(|it| RollbackEnded {
         rollback: it.0.into(),
         call_id: it.1,
@@ -314,6 +325,7 @@ fn chosen_event() -> BoxedStrategy<Event> {
         asked.prop_map(Event::RollbackAsked),
         started.prop_map(Event::RollbackStarted),
         ended.prop_map(Event::RollbackEnded),
+        forget.prop_map(Event::ForgetAsked),
     ]
     .boxed()
 }

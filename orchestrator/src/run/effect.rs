@@ -37,6 +37,8 @@ pub enum Effect {
         /// The call.
         call: CallId,
     },
+    /// Have whoever kept something of a removed session forget it.
+    Forget,
     /// Note at a wall time (Unix, milliseconds) that nobody decided.
     Lapse {
         /// The call.
@@ -64,6 +66,8 @@ pub enum Key {
     Stop(CallId),
     /// The taking back of a call.
     Undo(CallId),
+    /// The forgetting of a removed session.
+    Forget,
     /// The lapse of a question.
     Lapse(CallId),
     /// The end of the working time.
@@ -80,6 +84,7 @@ impl Effect {
             Self::Invoke(call) => Some(Key::Invoke(call.clone())),
             Self::Stop { call, .. } => Some(Key::Stop(call.clone())),
             Self::Undo { call, .. } => Some(Key::Undo(call.clone())),
+            Self::Forget => Some(Key::Forget),
             Self::Lapse { call, .. } => Some(Key::Lapse(call.clone())),
             Self::Expire { .. } => Some(Key::Expire),
         }

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 mod attempt;
 mod call;
 mod end;
+mod forget;
 mod model;
 mod rollback;
 mod session;
 
-pub use self::{attempt::*, call::*, end::*, model::*, rollback::*, session::*};
+pub use self::{attempt::*, call::*, end::*, forget::*, model::*, rollback::*, session::*};
 
 /// An event with what every event carries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,6 +87,9 @@ pub enum Event {
     /// One call of a rollback is done with.
     #[serde(rename = "rollback.ended")]
     RollbackEnded(RollbackEnded),
+    /// A session was removed, and whoever kept something of its calls is to forget it.
+    #[serde(rename = "forget.asked")]
+    ForgetAsked(ForgetAsked),
     /// The run makes no progress; the model is told once.
     #[serde(rename = "progress.missed")]
     ProgressMissed(ProgressMissed),
@@ -122,6 +126,7 @@ impl Event {
             Self::RollbackAsked(_) => "rollback.asked",
             Self::RollbackStarted(_) => "rollback.started",
             Self::RollbackEnded(_) => "rollback.ended",
+            Self::ForgetAsked(_) => "forget.asked",
             Self::ProgressMissed(_) => "progress.missed",
             Self::LimitHit(_) => "limit.hit",
             Self::CancelAsked(_) => "cancel.asked",

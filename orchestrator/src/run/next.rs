@@ -13,10 +13,21 @@ use super::{
 };
 
 impl Session {
+    /// True if nothing is left to do.
+    pub fn is_idle(&self) -> bool {
+        self.current.is_none()
+            && self.waiting.is_empty()
+            && self.undoing().is_none()
+            && self.forget.is_none()
+    }
+
     /// The effects that should be running now.
     pub fn next(&self) -> Vec<Effect> {
         if let Some(undo) = self.next_of_rollback() {
             return vec![undo];
+        }
+        if self.forget.is_some() {
+            return vec![Effect::Forget];
         }
         match (&self.current, self.waiting.front()) {
             (Some(run), _) => next_of_run(run),

@@ -156,6 +156,7 @@ fn is_from_outside(event: &Event) -> bool {
         | Event::InputReceived(_)
         | Event::OutcomeChosen(_)
         | Event::RollbackAsked(_)
+        | Event::ForgetAsked(_)
         | Event::CancelAsked(_) => true,
         _ => false,
     }

@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::{
     call::{Call, Phase},
     event::{
-        CancelAsked, Event, Input, InputReceived, LimitHit, ModelFailed, ModelReplied,
+        CancelAsked, Event, ForgetAsked, Input, InputReceived, LimitHit, ModelFailed, ModelReplied,
         ProgressMissed, Recorded, RunEnded, RunStarted, SessionOpened, WantedCall,
     },
     ids::{CallId, RunId},
@@ -80,6 +80,8 @@ pub struct Session {
     pub waiting: VecDeque<Waiting>,
     /// Rollbacks, oldest first; only the last one can be under way.
     pub rollbacks: Vec<Rollback>,
+    /// What this session is there to have forgotten; nothing else happens in it.
+    pub forget: Option<Box<ForgetAsked>>,
     /// Runs to come that repeat a call.
     pub repeats: BTreeMap<RunId, CallId>,
 }
@@ -167,11 +169,6 @@ impl Session {
         self.ended.iter().rev().chain(self.current.as_deref()).find(|run| run.input.run == *id)
     }
 
-    /// True if nothing is left to do.
-    pub fn is_idle(&self) -> bool {
-        self.current.is_none() && self.waiting.is_empty() && self.undoing().is_none()
-    }
-
     fn fold(&mut self, recorded: &Recorded) -> Result<(), ApplyError> {
         let refuse =
             |why| Err(ApplyError::Order { seq: recorded.seq, kind: recorded.event.kind(), why });
@@ -184,7 +181,7 @@ impl Session {
             }
             Event::OwnerTaken(taken) => self.owner.clone_from(&taken.owner),
             Event::InputReceived(input) => {
-                if self.opened.is_none() {
+                if self.opened.is_none() || self.forget.is_some() {
                     return refuse("the session was never opened");
                 }
                 self.waiting.push_back(Waiting {
@@ -214,6 +211,7 @@ impl Session {
                 self.note_repetition(&run);
                 self.ended.push(*run);
             }
+            Event::ForgetAsked(asked) => return self.ask_forget(asked).or_else(refuse),
             Event::OutcomeChosen(chosen) => return self.choose(chosen).or_else(refuse),
             Event::RollbackAsked(asked) => return self.ask_rollback(asked).or_else(refuse),
             Event::RollbackStarted(started) => return self.begin_undo(started).or_else(refuse),
@@ -386,6 +384,7 @@ fn call_of(event: &Event) -> Option<&CallId> {
         | Event::RollbackAsked(_)
         | Event::RollbackStarted(_)
         | Event::RollbackEnded(_)
+        | Event::ForgetAsked(_)
         | Event::ProgressMissed(_)
         | Event::LimitHit(_)
         | Event::CancelAsked(_)

@@ -35,6 +35,8 @@ use crate::{
 pub(super) enum Exit {
     /// It was idle and folded away.
     Retired,
+    /// It has done all that it was there for, and is to be removed.
+    Removed,
     /// The process drains, or the partition moved.
     Stopped,
     /// Another owner has claimed the partition.
@@ -356,9 +358,9 @@ impl SessionActor {
         self.session.is_idle() || self.session.current.as_deref().is_some_and(Run::is_waiting)
     }
 
-    /// True if what runs are timers.
+    /// True if what runs may be dropped at any time: timers, and what is asked for again and again.
     fn is_only_timing(&self) -> bool {
-        self.running.keys().all(|key| matches!(key, Key::Lapse(_) | Key::Expire))
+        self.running.keys().all(|key| matches!(key, Key::Lapse(_) | Key::Expire | Key::Forget))
     }
 }
 

@@ -42,6 +42,8 @@ pub(super) enum Done {
     Settled(Result<CallSettled, Abandoned>),
     /// What came of taking a call back.
     Undone(Result<RollbackEnded, Abandoned>),
+    /// Whoever kept something of a removed session has forgotten it.
+    Forgotten,
     /// Nobody decided.
     Lapsed(CallId),
     /// The working time is used up.
@@ -57,6 +59,7 @@ impl SessionActor {
             Effect::Judge(call) => self.judge(key, &call),
             Effect::Invoke(call) => self.invoke(key, &call),
             Effect::Undo { rollback, call } => self.undo(key, &rollback, &call),
+            Effect::Forget => self.forget(key),
             Effect::Stop { call, attempt } => self.stop(key, &call, attempt),
             Effect::Lapse { call, at_ms } => {
                 let left =

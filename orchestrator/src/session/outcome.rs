@@ -78,6 +78,7 @@ impl SessionActor {
             | Done::Closed => {
                 self.exit = Some(Exit::AppendFailed("an effect lost its append".to_owned()));
             }
+            Done::Forgotten => self.exit = Some(Exit::Removed),
             Done::Lapsed(call_id) => self.record(Event::ApprovalDecided(ApprovalDecided {
                 call_id,
                 approved: false,
@@ -132,7 +133,8 @@ impl SessionActor {
                 self.record(Event::RollbackEnded(ended));
                 self.answer_rollbacks();
             }
-            Key::Lapse(_) | Key::Expire => {}
+            // It is begun again.
+            Key::Forget | Key::Lapse(_) | Key::Expire => {}
         }
     }
 

@@ -1,6 +1,8 @@
 //! The sessions that live in this process. Only the registry removes an actor, so that a session
 //! never has two.
 
+mod remove;
+
 use std::{
     collections::{BTreeMap, HashMap},
     panic::AssertUnwindSafe,
@@ -17,7 +19,7 @@ use tracing::warn;
 use super::{
     actor::{Exit, SessionActor},
     clock::Clock,
-    error::{Refusal, SessionError},
+    error::SessionError,
     handle::SessionHandle,
     message::Message,
     offer::Offers,
@@ -26,7 +28,7 @@ use super::{
 use crate::{
     call::CallPath,
     config::Config,
-    journal::{Epoch, Journal, SessionState},
+    journal::{Epoch, Journal},
     model::Models,
     partitions::Partitions,
     run::ids::SessionId,
@@ -193,26 +195,6 @@ impl Sessions {
         request(self.wake_as(id, SessionActor::of_new_session)?).await
     }
 
-    /// Removes an idle session of a team for good.
-    ///
-    /// # Errors
-    /// [`SessionError::NotFound`], also for another team's; [`Refusal::Busy`]; `Journal`.
-    pub async fn delete(&self, team: &str, id: &SessionId) -> Result<(), SessionError> {
-        self.shared.partitions.owned(id).ok_or(SessionError::NotOwner)?;
-        let journal = &*self.shared.journal;
-        let row = crate::query::owned_row(journal, team, id).await?;
-        // One that is refused will never come to an end.
-        if row.state != SessionState::Idle && !self.quarantine.holds(id) {
-            return Err(Refusal::Busy.into());
-        }
-        if let Some(found) = self.awake.lock().unwrap_or_else(PoisonError::into_inner).remove(id) {
-            found.stop.cancel();
-        }
-        journal.delete(id).await?;
-        self.quarantine.release(id);
-        Ok(())
-    }
-
     /// Refuses a session that was found damaged, if it is ours.
     pub fn refuse(&self, id: &SessionId, what: &str) {
         if let Some(ownership) = self.shared.partitions.owned(id)
@@ -272,6 +254,7 @@ impl Sessions {
         match exit {
             Exit::Retired => self.quarantine.release(id),
             Exit::Stopped => {}
+            Exit::Removed => self.end_removal(id).await,
             Exit::Fenced => warn!(session = %id, "another owner has taken over"),
             Exit::Damaged(what) => self.quarantine.refuse(id, ownership, &what),
             Exit::Broke(what) if self.quarantine.crashed(id, ownership, &what) => {}

@@ -183,7 +183,8 @@ impl RunTracker {
             | Event::OwnerTaken(_)
             | Event::RollbackAsked(_)
             | Event::RollbackStarted(_)
-            | Event::RollbackEnded(_) => RunId::default(),
+            | Event::RollbackEnded(_)
+            | Event::ForgetAsked(_) => RunId::default(),
             Event::InputReceived(input) => input.run.clone(),
             Event::OutcomeChosen(chosen) => chosen.run.clone(),
             Event::RunStarted(started) => {

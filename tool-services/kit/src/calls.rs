@@ -197,6 +197,15 @@ impl Calls {
         }
     }
 
+    /// Drops all that is kept of a session's calls, those at work excepted.
+    pub(crate) async fn forget_session(&self, team: &str, session: &str) -> Result<(), Fault> {
+        self.shared.ledger().outcomes.forget_session(team, session);
+        match &self.shared.store {
+            Some(store) => store.forget_session(team, session).await,
+            None => Ok(()),
+        }
+    }
+
     /// Starts nothing more, waits for the calls at work up to `limit`, then stops them.
     pub(crate) async fn drain(&self, limit: Duration) {
         self.shared.ledger().draining = true;

@@ -145,6 +145,15 @@ impl Outcomes {
         self.remove(key);
     }
 
+    /// Drops the outcomes of all settled calls of a session.
+    pub(crate) fn forget_session(&mut self, team: &str, session: &str) {
+        let is_its = |key: &&Arc<Key>| key.team == team && key.session == session;
+        let keys: Vec<Arc<Key>> = self.records.keys().filter(is_its).cloned().collect();
+        for key in &keys {
+            self.forget(key);
+        }
+    }
+
     /// Calls at work.
     pub(crate) fn running(&self) -> usize {
         self.records.len() - self.reads.len() - self.changes.len()

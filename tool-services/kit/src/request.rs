@@ -102,6 +102,12 @@ pub(crate) fn key(team: &str, session: &str, call_id: &str) -> Result<Key, Statu
     Ok(Key { team: team.to_owned(), session: session.to_owned(), call_id: call_id.to_owned() })
 }
 
+/// Reads what names a session.
+pub(crate) fn session(team: String, session: String) -> Result<(String, String), Status> {
+    // As in the key of any of its calls.
+    key(&team, &session, "any").map(|_| (team, session))
+}
+
 /// Checks a token or a name that may be empty.
 pub(crate) fn token(token: &str, what: &str) -> Result<(), Status> {
     if token.len() <= ID {

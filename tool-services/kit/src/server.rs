@@ -184,6 +184,12 @@ impl ToolService for Server {
         if message.call_ids.len() > FORGET {
             return Err(Status::invalid_argument(format!("more than {FORGET} call ids")));
         }
+        if message.whole_session {
+            let (team, session) = request::session(message.team, message.session)?;
+            let forgotten = self.calls.forget_session(&team, &session).await;
+            forgotten.map_err(|fault| Status::from(Refusal::Store(fault)))?;
+            return Ok(Response::new(wire::ForgetResponse {}));
+        }
         let keys: Result<Vec<_>, _> = message
             .call_ids
             .iter()

@@ -196,9 +196,22 @@ impl Store {
     /// Drops the outcomes of calls that are not at work. Never drops a record for a rollback.
     pub(crate) async fn forget(&self, keys: Vec<Key>) -> Result<(), Fault> {
         let (lives, incarnation) = (Arc::clone(&self.lives), Arc::clone(&self.incarnation));
+        let limits = self.limits;
         self.writer
             .run_tidily(move |tx| {
-                keys.iter().try_for_each(|key| calls::forget(tx, key, &incarnation, &lives))
+                let us = (&*incarnation, &*lives);
+                keys.iter().try_for_each(|key| calls::forget(tx, key, us, limits))
+            })
+            .await
+    }
+
+    /// Drops what is kept of the calls of a session that are not at work, for rollbacks too.
+    pub(crate) async fn forget_session(&self, team: &str, session: &str) -> Result<(), Fault> {
+        let (lives, incarnation) = (Arc::clone(&self.lives), Arc::clone(&self.incarnation));
+        let (of, limits) = ((team.to_owned(), session.to_owned()), self.limits);
+        self.writer
+            .run_tidily(move |tx| {
+                calls::forget_session(tx, (&of.0, &of.1), (&*incarnation, &*lives), limits)
             })
             .await
     }

@@ -62,6 +62,9 @@ struct State {
     judged: Mutex<usize>,
     way_back: Mutex<Option<WayBack>>,
     taken_back: Mutex<Vec<wire::RollbackRequest>>,
+    forgotten: Mutex<Vec<wire::ForgetRequest>>,
+    /// What it says to the first requests to forget something.
+    refusals: Mutex<Vec<Status>>,
     die: mpsc::Sender<()>,
 }
 
@@ -92,6 +95,8 @@ impl Scripted {
             judged: Mutex::default(),
             way_back: Mutex::new(None),
             taken_back: Mutex::default(),
+            forgotten: Mutex::default(),
+            refusals: Mutex::default(),
             die,
         });
         let process = tokio::runtime::Builder::new_multi_thread()
@@ -148,6 +153,15 @@ impl Scripted {
     /// Rollbacks that were asked for, oldest first.
     pub(crate) fn taken_back(&self) -> Vec<wire::RollbackRequest> {
         self.state.taken_back.lock().unwrap().clone()
+    }
+
+    pub(crate) fn forgotten(&self) -> Vec<wire::ForgetRequest> {
+        self.state.forgotten.lock().unwrap().clone()
+    }
+
+    /// Refuses to forget that often first.
+    pub(crate) fn set_refusals(&self, refusals: Vec<Status>) {
+        *self.state.refusals.lock().unwrap() = refusals;
     }
 
     pub(crate) fn set_way_back(
@@ -275,9 +289,15 @@ impl ToolService for Server {
 
     async fn forget(
         &self,
-        _: Request<wire::ForgetRequest>,
+        request: Request<wire::ForgetRequest>,
     ) -> Result<Response<wire::ForgetResponse>, Status> {
-        Ok(Response::new(wire::ForgetResponse {}))
+        let nth = {
+            let mut forgotten = self.0.forgotten.lock().unwrap();
+            forgotten.push(request.into_inner());
+            forgotten.len() - 1
+        };
+        let refusal = self.0.refusals.lock().unwrap().get(nth).cloned();
+        refusal.map_or(Ok(Response::new(wire::ForgetResponse {})), Err)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Facts about calls that are taken back, both ways.
 //!
-//! Next: `word.rs`.
+//! Next: `forget.rs`.
 
 use callboard_proto::journal as wire;
 

@@ -45,6 +45,7 @@ pub(super) fn effects(next: &[Effect]) -> String {
             Effect::Judge(call) => Some(format!("call {call} is judged")),
             Effect::Invoke(call) => Some(format!("call {call} is made")),
             Effect::Stop { call, .. } => Some(format!("call {call} is stopped")),
+            Effect::Forget => Some("a removed session is forgotten".to_owned()),
             Effect::Undo { call, .. } => Some(format!("call {call} is taken back")),
             Effect::Lapse { .. } | Effect::Expire { .. } => None,
         })

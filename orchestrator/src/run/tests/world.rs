@@ -129,6 +129,7 @@ impl World {
                 self.record(Event::LimitHit(hit));
             }
             Effect::Undo { rollback, call } => self.undo(rollback, call),
+            Effect::Forget => unreachable!("no session here was removed"),
             Effect::Record(_) | Effect::StartRun(_) => unreachable!("done at once"),
         }
     }

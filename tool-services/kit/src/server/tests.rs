@@ -425,6 +425,7 @@ async fn a_forgotten_outcome_is_gone_and_the_call_does_not_run_again() {
         team: call.team.clone(),
         session: call.session.clone(),
         call_ids: vec![call.call_id.clone(), "unknown".to_owned()],
+        whole_session: false,
     };
     rig.served.client().forget(forget.clone()).await.unwrap();
     let status = rig.refused(call, InvokeMode::Start).await;
@@ -432,6 +433,33 @@ async fn a_forgotten_outcome_is_gone_and_the_call_does_not_run_again() {
     let many = wire::ForgetRequest { call_ids: vec!["x".to_owned(); 1001], ..forget };
     assert_eq!(rig.served.client().forget(many).await.unwrap_err().code(), Code::InvalidArgument);
     assert_eq!(rig.record.started().len(), 1);
+}
+
+#[tokio::test]
+async fn of_a_session_that_was_removed_nothing_is_kept_and_of_others_all() {
+    let rig = rig().await;
+    let call = |session: &str| wire::ToolCall {
+        session: session.to_owned(),
+        ..rig.served.call("change", &json!({"act": "answer"}))
+    };
+    let (gone, stays) = (call("gone"), call("stays"));
+    for call in [&gone, &stays] {
+        rig.served.start(call.clone()).await.unwrap().unwrap();
+    }
+    let forget = wire::ForgetRequest {
+        team: gone.team.clone(),
+        session: "gone".to_owned(),
+        whole_session: true,
+        ..wire::ForgetRequest::default()
+    };
+    rig.served.client().forget(forget.clone()).await.unwrap();
+    let status = rig.refused(gone, InvokeMode::Start).await;
+    assert_eq!(reason_of(&status).as_deref(), Some(reason::OUTCOME_GONE));
+    assert!(rig.served.start(stays).await.unwrap().is_ok());
+    let nameless = wire::ForgetRequest { session: String::new(), ..forget };
+    let status = rig.served.client().forget(nameless).await.unwrap_err();
+    assert_eq!(status.code(), Code::InvalidArgument);
+    assert_eq!(rig.record.started().len(), 2);
 }
 
 #[tokio::test]

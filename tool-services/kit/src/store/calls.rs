@@ -190,7 +190,37 @@ pub(super) fn forget(
     tx.prepare_cached(
         "UPDATE call SET state = 1, outcome = NULL, size = 0, is_forgotten = 1, at = ?2 WHERE id = ?1",
     )?
-    .execute(params![row.id, now()])?;
+    .execute(params![row.id, limits.now()])?;
+    Ok(())
+}
+
+/// Drops what is kept of the calls of a session, but for those that are at work or are being taken back:
+/// outcomes leave their marks, what would take the calls back goes.
+pub(super) fn forget_session(
+    tx: &Transaction<'_>,
+    (team, session): (&str, &str),
+    (incarnation, lives): (&str, &Lives),
+    limits: Limits,
+) -> rusqlite::Result<()> {
+    let sql = "SELECT call_id FROM call WHERE team = ?1 AND session = ?2 AND is_forgotten = 0";
+    let calls: Vec<String> = tx
+        .prepare_cached(sql)?
+        .query_map(params![team, session], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for call_id in calls {
+        let key = Key { team: team.to_owned(), session: session.to_owned(), call_id };
+        // The store does not know which calls this very process has at work.
+        if find(tx, &key)?.is_some_and(|row| row.is_ended || row.incarnation != incarnation) {
+            forget(tx, &key, (incarnation, lives), limits)?;
+        }
+    }
+    tx.execute(
+        "DELETE FROM undo WHERE team = ?1 AND session = ?2 AND state != 1
+            AND NOT EXISTS (
+                SELECT 1 FROM call WHERE call.state = 0 AND call.team = undo.team
+                   AND call.session = undo.session AND call.call_id = undo.call_id)",
+        params![team, session],
+    )?;
     Ok(())
 }
 

@@ -244,6 +244,60 @@ async fn what_is_old_is_dropped_and_open_calls_are_not() {
 }
 
 #[tokio::test]
+async fn a_session_that_was_removed_leaves_neither_outcome_nor_content_behind() {
+    let folder = TempDir::new().unwrap();
+    let (store, other) = (open(&folder, "first"), open(&folder, "other"));
+    for call in ["done", "open"] {
+        store.claim(start(call)).await.unwrap();
+        intend(&store, call, b"before").await.unwrap();
+    }
+    store.settle(&key("done"), outcome("done")).await.unwrap();
+    other.claim(start("elsewhere")).await.unwrap();
+    let neighbour = Arc::new(Key { session: "another".to_owned(), ..Key::clone(&key("done")) });
+    store.claim(Claim { key: Arc::clone(&neighbour), ..start("done") }).await.unwrap();
+    store.settle(&neighbour, outcome("stays")).await.unwrap();
+    store.forget_session("t", "s").await.unwrap();
+    assert_eq!(store.claim(start("done")).await, Ok(Found::Gone));
+    let kept = |call: &str| store.facts(vec![Key::clone(&key(call))]);
+    assert_eq!(kept("done").await.unwrap(), []);
+    // What is at work keeps what it has.
+    assert_eq!(kept("open").await.unwrap().len(), 1);
+    assert_eq!(store.claim(start("elsewhere")).await, Ok(Found::Elsewhere));
+    let found = store.claim(Claim { key: neighbour, ..start("done") }).await;
+    assert_eq!(found, Ok(Found::Settled(outcome("stays"))));
+    // Once more, when nothing is at work any more.
+    store.settle(&key("open"), outcome("late")).await.unwrap();
+    store.forget_session("t", "s").await.unwrap();
+    assert_eq!(kept("open").await.unwrap(), []);
+}
+
+/// A clock that was wrong when the records were made, or is now, makes none of them old.
+#[tokio::test]
+async fn records_age_by_the_time_that_passes_and_not_by_the_clock_on_the_wall() {
+    for days in [-400, 400] {
+        let folder = TempDir::new().unwrap();
+        let settings = StoreSettings::new(folder.path().join("store"));
+        let store = open(&folder, "first");
+        store.claim(start("a")).await.unwrap();
+        intend(&store, "a", b"before").await.unwrap();
+        store.settle(&key("a"), outcome("done")).await.unwrap();
+        let shift = move |tx: &rusqlite::Transaction<'_>| {
+            for (table, time) in [("call", "at"), ("undo", "at"), ("life", "began")] {
+                tx.execute(&format!("UPDATE {table} SET {time} = {time} + {days} * 86400"), [])?;
+            }
+            Ok(())
+        };
+        store.query(shift).await;
+        drop(store);
+        let store = open(&folder, "second");
+        store.query(move |tx| tidy::tidy(tx, Limits::new(&settings, Clock::open(tx)?))).await;
+        let found = store.claim(start("a")).await;
+        assert_eq!(found, Ok(Found::Settled(outcome("done"))), "{days} days");
+        assert_eq!(store.facts(vec![Key::clone(&key("a"))]).await.unwrap().len(), 1);
+    }
+}
+
+#[tokio::test]
 async fn too_many_calls_are_refused_until_some_are_forgotten() {
     let folder = TempDir::new().unwrap();
     let settings = StoreSettings { calls: 1_000, ..StoreSettings::new(folder.path()) };
