@@ -117,6 +117,20 @@ impl Client {
         document(self.send(request).await?).await
     }
 
+    /// The same under a key: a repeat meets what the first one began.
+    ///
+    /// # Errors
+    /// No answer, a refusal, or no JSON.
+    pub(crate) async fn post_under(
+        &self,
+        path: &str,
+        body: &Value,
+        key: &str,
+    ) -> anyhow::Result<Value> {
+        let request = self.request(Method::POST, path).json(body).header("idempotency-key", key);
+        document(self.send(request.timeout(ANSWER_TIMEOUT)).await?).await
+    }
+
     /// `POST path` with a body that is JSON text already, answered by a stream of events.
     /// A repeat under the same `key` meets the same run.
     ///

@@ -1,5 +1,5 @@
 //! The tree of a session's work, folded from its facts: run → model calls and tool calls → approvals
-//! and attempts. Pure; `http/trace.rs` brings the facts. Facts that it does not know are passed over.
+//! and attempts; rollback → calls that are taken back. Pure; `http/trace.rs` brings the facts. Facts that it does not know are passed over.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Something that took time.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Node {
-    /// `run`, `model`, `tool`, `approval` or `attempt`.
+    /// `run`, `model`, `tool`, `approval`, `attempt`, `rollback` or `undo`.
     kind: &'static str,
     /// As a span of a trace is named.
     name: String,
@@ -54,7 +54,7 @@ impl Node {
     }
 }
 
-/// The runs of a session, oldest first.
+/// The runs and the rollbacks of a session, oldest first.
 pub(crate) fn fold<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Vec<Node> {
     let mut tree = Tree::default();
     for fact in facts {
@@ -66,7 +66,10 @@ pub(crate) fn fold<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Vec<Node> {
 
 #[derive(Default)]
 struct Tree {
+    /// Runs and rollbacks.
     runs: Vec<Node>,
+    /// Calls that the last rollback has not come to, itself included.
+    left: usize,
     /// Names of the tools that a model asked for, by call.
     wanted: HashMap<String, String>,
 }
@@ -84,6 +87,12 @@ impl Tree {
         }
         for wanted in fields["calls"].as_array().into_iter().flatten() {
             self.wanted.insert(text(wanted, "call_id").to_owned(), text(wanted, "name").to_owned());
+        }
+        if fact.r#type == "call.planned" {
+            self.wanted.insert(call.to_owned(), text(fields, "tool").to_owned());
+        }
+        if fact.r#type.starts_with("rollback.") {
+            return self.apply_rollback(fact, fields);
         }
         let Some(run) = self.runs.iter_mut().find(|run| run.id == fact.run) else { return };
         match fact.r#type.as_str() {
@@ -122,6 +131,37 @@ impl Tree {
             }
             "run.ended" => run.end(at, text(fields, "status")),
             kind => inside_call(run.last("tool", call), kind, fields, at),
+        }
+    }
+}
+
+impl Tree {
+    fn apply_rollback(&mut self, fact: &Fact, fields: &Value) {
+        let (at, call, id) = (fact.wall_ms, text(fields, "call_id"), text(fields, "rollback"));
+        if fact.r#type == "rollback.asked" {
+            self.left = fields["calls"].as_array().map_or(0, Vec::len);
+            let name = format!("rollback by {}", text(fields, "by"));
+            return self.runs.push(Node::new("rollback", name, id, at));
+        }
+        let rollbacks = self.runs.iter_mut().rev();
+        let Some(rollback) = rollbacks.into_iter().find(|it| it.kind == "rollback" && it.id == id)
+        else {
+            return;
+        };
+        if rollback.last("undo", call).is_none() {
+            let tool = self.wanted.get(call).map_or(call, String::as_str);
+            rollback.children.push(Node::new("undo", format!("take back {tool}"), call, at));
+        }
+        if fact.r#type == "rollback.ended" {
+            let status = text(fields, "status");
+            self.left = self.left.saturating_sub(1);
+            if let Some(undo) = rollback.last("undo", call) {
+                undo.end(at, status);
+            }
+            // The first call that cannot be taken back ends it.
+            if self.left == 0 || status != "undone" {
+                rollback.end(at, status);
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What calls changed is taken back: looked at first, the latest first, once, and told.
 
+mod slow;
+
 use std::time::Duration;
 
 use callboard_tests::{

@@ -179,14 +179,15 @@ impl Shape for RollbackBody {
     const FIELDS: &'static [&'static str] = &["call_id", "to_step", "dry_run"];
 }
 
-/// `POST /v1/sessions/{id}/rollback`
+/// `POST /v1/sessions/{id}/rollback`. One that takes long is answered by 202 and how far it has come:
+/// asked again under the key of that answer, it is waited for on.
 pub(super) async fn rollback(
     State(app): State<App>,
     Extension(principal): Extension<Principal>,
     Place(session): Place<String>,
     headers: HeaderMap,
     Json(body): Json<RollbackBody>,
-) -> Result<JsonAnswer<Value>, Problem> {
+) -> Result<Response, Problem> {
     let session = ids::session(&session)?;
     let what = match (body.call_id, body.to_step) {
         (Some(call), None) => What::CallId(call),
@@ -204,8 +205,14 @@ pub(super) async fn rollback(
     let done = app.orchestrators.ask(Ask::about(&session), send).await?;
     let steps: Vec<RollbackJson> = done.steps.iter().map(RollbackJson::from).collect();
     let is_clear = done.steps.iter().all(|step| ["undone", "would_undo"].contains(&&*step.status));
+    if done.goes_on {
+        let body = json!({ "steps": steps, "goes_on": true });
+        let key = rollback.idempotency_key;
+        let again = [("retry-after", "1".to_owned()), ("idempotency-key", key)];
+        return Ok((StatusCode::ACCEPTED, again, JsonAnswer(body)).into_response());
+    }
     if body.dry_run || is_clear {
-        return Ok(JsonAnswer(json!({ "steps": steps })));
+        return Ok(JsonAnswer(json!({ "steps": steps })).into_response());
     }
     let (undone, all) =
         (done.steps.iter().filter(|step| step.status == "undone").count(), done.steps.len());

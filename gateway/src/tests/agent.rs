@@ -470,7 +470,7 @@ impl AgentService for Script {
         };
         let message = "notes.md is as it was".to_owned();
         let step = wire::RollbackStep { call_id, status: status.to_owned(), message };
-        Ok(Response::new(wire::RollbackResponse { steps: vec![step] }))
+        Ok(Response::new(wire::RollbackResponse { steps: vec![step], goes_on: false }))
     }
 
     async fn invoke_tool(

@@ -109,3 +109,44 @@ fn facts_of_a_later_release_and_broken_ones_are_passed_over() {
     let runs = serde_json::to_value(fold(&facts)).unwrap();
     assert_eq!((&runs[0]["status"], &runs[0]["children"]), (&json!("failed"), &json!([])));
 }
+
+#[test]
+fn a_rollback_is_drawn_after_the_runs_with_each_call_that_it_came_to() {
+    let mut facts = facts(&[
+        ("input.received", json!({})),
+        ("call.planned", json!({ "call_id": "a", "tool": "write_file" })),
+        ("call.planned", json!({ "call_id": "b", "tool": "move_file" })),
+        ("run.ended", json!({ "status": "completed" })),
+        ("rollback.asked", json!({ "rollback": "k", "calls": ["b", "a"], "by": "local" })),
+        ("rollback.started", json!({ "rollback": "k", "call_id": "b" })),
+        ("rollback.ended", json!({ "rollback": "k", "call_id": "b", "status": "undone" })),
+        ("rollback.started", json!({ "rollback": "k", "call_id": "a" })),
+        ("rollback.ended", json!({ "rollback": "k", "call_id": "a", "status": "conflict" })),
+        ("rollback.asked", json!({ "rollback": "l", "calls": ["a"], "by": "local" })),
+        ("rollback.started", json!({ "rollback": "l", "call_id": "a" })),
+    ]);
+    for fact in &mut facts[4..] {
+        fact.run.clear();
+    }
+    let drawn = serde_json::to_value(fold(&facts)).unwrap();
+    let undo = |name: &str, call: &str, started: i64, took: Option<i64>, status: &str| {
+        json!({
+            "kind": "undo", "name": name, "id": call, "started_at": started, "duration_ms": took,
+            "status": status, "children": [],
+        })
+    };
+    let stopped = json!({
+        "kind": "rollback", "name": "rollback by local", "id": "k", "started_at": 50,
+        "duration_ms": 40, "status": "conflict", "children": [
+            undo("take back move_file", "b", 60, Some(10), "undone"),
+            undo("take back write_file", "a", 80, Some(10), "conflict"),
+        ],
+    });
+    let goes_on = json!({
+        "kind": "rollback", "name": "rollback by local", "id": "l", "started_at": 100,
+        "duration_ms": null, "status": "working", "children": [
+            undo("take back write_file", "a", 110, None, "working"),
+        ],
+    });
+    assert_eq!(drawn.as_array().unwrap()[1..], [stopped, goes_on]);
+}

@@ -33,7 +33,6 @@ impl Agents {
             let done = self.sessions.take_back(&principal.team, &id, takeback).await;
             done.map(convert::taken_back)
         };
-        let steps = done.map_err(|error| self.status(&error, &id))?;
-        Ok(agent::RollbackResponse { steps })
+        done.map_err(|error| self.status(&error, &id))
     }
 }

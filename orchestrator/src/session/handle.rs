@@ -74,7 +74,8 @@ impl SessionHandle {
         self.ask(|reply| Message::Choose { team, wish, reply }).await
     }
 
-    /// Takes calls back, one by one; how far it came, once it is over.
+    /// Takes calls back, one by one; how far it came, once it is over. Dropping the future stops
+    /// waiting, and nothing else.
     ///
     /// # Errors
     /// [`SessionError`].

@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::{
     error::{Refusal, SessionError},
@@ -27,6 +27,11 @@ use crate::{
 
 /// Time for a look at all calls: a client waits for it.
 const LOOK: Duration = Duration::from_secs(8);
+/// Time in which a wish is answered, the look included, whether or not all is done by then: less than
+/// a gateway waits for one answer.
+const ANSWER: Duration = Duration::from_secs(8);
+/// What of it is left for the doing at least.
+const DOING: Duration = Duration::from_millis(500);
 /// Time for a look at one call whose service does not answer.
 const LOOK_AT_ONE: Duration = Duration::from_secs(3);
 
@@ -48,6 +53,8 @@ pub enum TakenBack {
     Looked(Vec<Looked>),
     /// It was begun, and is over.
     Over(Rollback),
+    /// It was begun, and this is how far it has come. A repeat under its key goes on waiting.
+    GoesOn(Rollback),
 }
 
 impl Sessions {
@@ -78,6 +85,7 @@ impl Sessions {
         id: &SessionId,
         takeback: Takeback,
     ) -> Result<TakenBack, SessionError> {
+        let begun = Instant::now();
         let journal = &*self.shared().journal;
         let fold = || query::session(journal, team, id, u64::MAX);
         let is_begun =
@@ -99,7 +107,18 @@ impl Sessions {
             let (team, takeback) = (team.to_owned(), takeback.clone());
             async move { handle.take_back(team, takeback).await }
         });
-        done.await.map(TakenBack::Over)
+        let until = (begun + ANSWER).max(Instant::now() + DOING);
+        if let Ok(done) = timeout_at(until, done).await {
+            return done.map(TakenBack::Over);
+        }
+        let (_, session) = fold().await?;
+        let earlier = session.rollback_under(&takeback.key, &takeback.by);
+        match earlier.or(session.undoing()).cloned() {
+            Some(found) if found.next().is_none() => Ok(TakenBack::Over(found)),
+            Some(found) => Ok(TakenBack::GoesOn(found)),
+            // It is not even asked for: its actor is behind.
+            None => Err(SessionError::Closed),
+        }
     }
 
     async fn look_at(

@@ -1,5 +1,7 @@
 //! `callboard sessions rollback`: shows what would be done, and takes back what calls changed.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::args;
@@ -8,6 +10,9 @@ use crate::commands::connect;
 use crate::commands::here::Here;
 use crate::exit::Exit;
 use crate::print;
+
+/// Pause before a rollback that goes on is asked about again; the gateway waits for it, too.
+const AGAIN: Duration = Duration::from_millis(500);
 
 /// Runs the command: fails if a call cannot be taken back, and then none is.
 ///
@@ -43,7 +48,21 @@ async fn ask(client: &Client, rollback: &args::Rollback, is_plan: bool) -> anyho
         (Some(call), _) => body["call_id"] = json!(call),
         (None, step) => body["to_step"] = json!(step),
     }
-    client.post(&path, &body).await
+    // One that takes long is asked about under its key until it is over.
+    let key = uuid::Uuid::new_v4().to_string();
+    let mut said = 0;
+    loop {
+        let done = client.post_under(&path, &body, &key).await?;
+        if done["goes_on"] != json!(true) {
+            return Ok(done);
+        }
+        let made = steps(&done).iter().filter(|step| step["status"] == "undone").count();
+        if made != said {
+            said = made;
+            print::err(&format!("{made} of {} calls are taken back …", steps(&done).len()));
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
 }
 
 fn steps(document: &Value) -> &[Value] {
