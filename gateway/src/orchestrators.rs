@@ -119,6 +119,8 @@ impl Orchestrators {
     {
         let mut wait = Wait::new(&self.shared);
         let mut hops = 0;
+        // What the last one who answered cannot do now; said rather than that nobody answered.
+        let mut away = None;
         loop {
             if let Some(instance) = self.target(ask, &mut wait) {
                 let client = self.shared.channels.client(&instance)?;
@@ -142,12 +144,14 @@ impl Orchestrators {
                     }
                     Answer::Moved(_) => hops = 0,
                     Answer::NotSent(status) => warn!(instance = %instance.id, %status, "not sent"),
+                    Answer::Lost(status) if answer::is_storage_away(&status) => away = Some(status),
                     Answer::Lost(status) => {
                         warn!(instance = %instance.id, %status, "answer lost, asking again");
                     }
                     Answer::Refused(status) => return Err(Problem::from(status)),
                 }
-                wait.after_failure().await?;
+                let waited = wait.after_failure().await;
+                waited.map_err(|nobody| away.take().map_or(nobody, Problem::from))?;
             } else {
                 wait.for_owner().await?;
             }

@@ -214,6 +214,7 @@ impl From<Status> for Problem {
             Code::DeadlineExceeded => {
                 Self::new(Kind::Timeout, "The orchestrator did not answer in time. Try again.")
             }
+            Code::Unavailable if reason == reason::STORAGE_AWAY => Self::unavailable(text),
             Code::Unavailable | Code::Cancelled => {
                 warn!(error = %status, "orchestrator unavailable");
                 Self::unavailable("The orchestrator cannot be reached now. Try again.")

@@ -14,6 +14,7 @@ mod convert;
 mod chain;
 mod walk;
 mod fault;
+mod health;
 pub mod config;
 pub mod sqlite;
 pub mod postgres;
@@ -26,6 +27,7 @@ use async_trait::async_trait;
 use tokio::sync::{oneshot, watch};
 use uuid::Uuid;
 
+pub use self::health::Health;
 use crate::run::event::{Recorded, SessionKind};
 use crate::run::ids::SessionId;
 
@@ -272,6 +274,10 @@ pub trait Journal: Send + Sync + 'static {
     /// standby that was promoted and may lack what was told. Nothing that was claimed before can be
     /// appended to: all of it is to be claimed anew, and every session folded anew.
     fn replaced(&self) -> watch::Receiver<u64>;
+
+    /// Whether appends are taken now. After [`Health::Failed`] the process must end: only who opens
+    /// the journal anew knows what is in it.
+    fn health(&self) -> watch::Receiver<Health>;
 
     /// Hands events over, without waiting. The answer, the session's last sequence number, comes
     /// once they are durable; appends of one session are done in the order of their submission,

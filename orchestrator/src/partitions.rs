@@ -28,8 +28,9 @@ use crate::{
 const WAKE_EVERY: Duration = Duration::from_secs(1);
 /// How often the queue of sessions to wake, and what is being handed over, are looked after.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Pause before a claim that the journal did not answer is repeated.
-const CLAIM_AGAIN_AFTER: Duration = Duration::from_millis(500);
+/// Pauses before a claim that the journal did not answer is repeated: the first, and the longest.
+const CLAIM_AGAIN_AFTER: (Duration, Duration) =
+    (Duration::from_millis(500), Duration::from_secs(4));
 
 /// What this orchestrator owns now. Clones share it.
 #[derive(Clone, Debug)]
@@ -113,17 +114,22 @@ pub async fn hold(
     let partitions = sessions.shared().partitions.clone();
     let mut held = discovery.claim(registration, partitions.count).await?;
     let mut replaced = sessions.shared().journal.replaced();
+    let mut health = sessions.shared().journal.health();
     let mut queue = WakeQueue::default();
     let mut handover = Handover::new(Arc::clone(&sessions), discovery.live(), registration);
     let (mut due, mut look) = (every(WAKE_EVERY), every(LOOK_EVERY));
     loop {
         let own = (registration, deployment);
+        let mut again_after = CLAIM_AGAIN_AFTER.0;
         while let Err(error) = take(&sessions, &held, own, &mut queue).await {
-            warn!(%error, "partitions not claimed in the journal yet");
-            let pause = tokio::time::sleep(CLAIM_AGAIN_AFTER);
+            if again_after == CLAIM_AGAIN_AFTER.0 {
+                warn!(%error, "partitions not claimed in the journal yet");
+            }
+            let pause = tokio::time::sleep(again_after);
             if shutdown.run_until_cancelled(pause).await.is_none() {
                 return Ok(());
             }
+            again_after = (again_after * 2).min(CLAIM_AGAIN_AFTER.1);
         }
         loop {
             tokio::select! {
@@ -137,6 +143,10 @@ pub async fn hold(
                     partitions.set(BTreeMap::new());
                     sessions.stop_lost();
                     break;
+                }
+                Ok(()) = health.changed() => {
+                    let now = health.borrow_and_update().clone();
+                    sessions.tell_health(&now);
                 }
                 _ = look.tick() => {
                     queue.wake_some(&sessions);

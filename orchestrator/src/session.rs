@@ -2,7 +2,8 @@
 //!
 //! `handle` is its address, `message` what it understands, `actor` the thin shell around
 //! [`mod@crate::run`], `log` its hand on the journal, `effects` what it starts, `running` what of that
-//! is under way, `watchers` who is told, `quarantine` which sessions are refused.
+//! is under way, `watchers` who is told, `pause` what stays while the journal takes nothing, `quarantine`
+//! which sessions are refused.
 //! Which sessions live in this process is known to [`Sessions`]. Next: `run`.
 
 mod actor;
@@ -18,6 +19,7 @@ mod log;
 mod message;
 mod offer;
 mod outcome;
+mod pause;
 mod plan;
 mod quarantine;
 mod registry;

@@ -116,6 +116,8 @@ pub mod reason {
     pub const SESSION_DAMAGED: &str = "SESSION_DAMAGED";
     /// The disk of the journal is full; nothing was done.
     pub const STORAGE_FULL: &str = "STORAGE_FULL";
+    /// The database of the journal does not answer; the message says whether anything was done.
+    pub const STORAGE_AWAY: &str = "STORAGE_AWAY";
     /// No provider has a model of this name.
     pub const UNKNOWN_MODEL: &str = "UNKNOWN_MODEL";
     /// No agent has this name.

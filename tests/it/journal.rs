@@ -9,6 +9,7 @@ mod disk;
 mod fencing;
 mod fixture;
 mod open;
+pub(crate) mod outage;
 mod place;
 mod server;
 mod tls;

@@ -128,6 +128,8 @@ impl Fact {
 pub(crate) struct Glimpse {
     /// The run.
     pub(crate) run: String,
+    /// Number of the model request; 0 for what is no part of a reply.
+    pub(crate) request: u32,
     /// The call, for a tool's progress.
     pub(crate) call_id: String,
     /// Offset in the reply, in bytes.

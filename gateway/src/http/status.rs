@@ -75,6 +75,21 @@ pub(super) async fn alive() -> Json<Value> {
     Json(json!({ "status": "ok" }))
 }
 
+/// Whether runs can go on, as the orchestrators say: while the journal takes nothing they wait, and
+/// requests that only read are served where it can be read.
+async fn journal(app: &App, principal: Option<Extension<Principal>>) -> Value {
+    let ask = GetStatusRequest { principal: principal.map(|Extension(principal)| principal) };
+    let send = async |mut client: Client| client.get_status(request(ask.clone())).await;
+    let answers = app.orchestrators.ask_each(send).await;
+    let said: Vec<String> =
+        answers.into_iter().filter_map(|(_, answer)| Some(answer?.paused)).collect();
+    match said.iter().find(|why| !why.is_empty()) {
+        Some(why) => json!({ "status": "paused", "reason": why }),
+        None if said.is_empty() => json!({ "status": "unknown" }),
+        None => json!({ "status": "ok" }),
+    }
+}
+
 /// `GET /readyz`: requests can be served. Details are for those who may come in.
 pub(super) async fn ready(
     State(app): State<App>,
@@ -104,6 +119,7 @@ pub(super) async fn ready(
     };
     let detail = json!({
         "status": status,
+        "journal": journal(&app, principal).await,
         "draining": app.closing.is_cancelled(),
         "discovery": { "confirmed": live.confirmed && app.discovery.is_confirmed() },
         "partitions": { "owned": owners, "total": PARTITIONS },

@@ -50,6 +50,12 @@ pub(super) fn is_lost(status: &Status) -> bool {
     }
 }
 
+/// Whether an orchestrator says that its journal does not answer.
+pub(super) fn is_storage_away(status: &Status) -> bool {
+    let info = status.get_details_error_info();
+    info.is_some_and(|info| info.reason == reason::STORAGE_AWAY)
+}
+
 /// The owner that a refusal names, with an empty instance where nobody owns the session.
 pub(super) fn owner(status: &Status) -> Option<Owner> {
     if status.code() != Code::FailedPrecondition {

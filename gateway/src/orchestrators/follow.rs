@@ -279,6 +279,9 @@ impl Follower {
         };
         if since.elapsed() >= self.orchestrators.park() {
             warn!(session, last, %status, "stream given up");
+            if answer::is_storage_away(status) {
+                return Err(Problem::from(status.clone()));
+            }
             return Err(Problem::unavailable("The stream broke again and again. Try again."));
         }
         sleep(pause).await;

@@ -27,6 +27,7 @@ impl Agents {
             models,
             refused_sessions,
             refused,
+            paused: shared.journal.health().borrow().pause().unwrap_or_default().to_owned(),
         }
     }
 

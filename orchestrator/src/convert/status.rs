@@ -29,6 +29,9 @@ pub(crate) fn of_session(error: &SessionError, id: &SessionId, owner: Option<Own
         SessionError::Unwritten(_) => {
             with_reason(Code::ResourceExhausted, text, reason::STORAGE_FULL)
         }
+        SessionError::Away | SessionError::Unconfirmed => {
+            with_reason(Code::Unavailable, text, reason::STORAGE_AWAY)
+        }
         SessionError::Damaged(what) => {
             warn!(session = %id, what, "session refused");
             let text = format!(
@@ -68,6 +71,14 @@ pub(crate) fn invalid(text: impl Into<String>, reason: &str) -> Status {
 
 /// The journal's error: the outer text is chosen, the inner one is logged.
 pub(crate) fn of_journal(source: &JournalError) -> Status {
+    if let JournalError::Unreachable(_) = source {
+        // That it is away is said once.
+        return with_reason(
+            Code::Unavailable,
+            SessionError::Away.to_string(),
+            reason::STORAGE_AWAY,
+        );
+    }
     error!(error = %source, "journal unavailable");
     Status::unavailable("the journal does not answer; try again")
 }

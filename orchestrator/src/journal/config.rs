@@ -5,6 +5,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -26,19 +27,29 @@ pub struct Config {
     /// PEM file of the CAs that the database's certificate is checked against. Default none: those
     /// that the machine trusts.
     pub ca_file: Option<PathBuf>,
+    /// How long an append waits for a database that went away before its session lets go of it and
+    /// waits outside, in milliseconds. The run goes on either way. Default 30,000.
+    pub patience_ms: Option<u64>,
 }
 
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = self.url.as_ref().map(|_| "********");
-        f.debug_struct("Config").field("url", &url).field("ca_file", &self.ca_file).finish()
+        f.debug_struct("Config")
+            .field("url", &url)
+            .field("ca_file", &self.ca_file)
+            .field("patience_ms", &self.patience_ms)
+            .finish()
     }
 }
 
 impl Config {
     fn postgres(&self) -> Option<postgres::Config> {
         let url = self.url.as_deref().filter(|url| !url.trim().is_empty())?;
-        Some(postgres::Config { ca_file: self.ca_file.clone(), ..postgres::Config::new(url) })
+        let mut config = postgres::Config::new(url);
+        config.ca_file.clone_from(&self.ca_file);
+        config.patience = self.patience_ms.map_or(config.patience, Duration::from_millis);
+        Some(config)
     }
 
     /// Looks at the settings alone.
@@ -125,7 +136,7 @@ mod tests {
     #[test]
     fn a_url_is_shown_to_nobody_and_its_password_is_known() {
         let url = Some("postgresql://cb:p%40ss@db/callboard".to_owned());
-        let config = Config { url, ca_file: None };
+        let config = Config { url, ..Config::default() };
         assert!(!format!("{config:?}").contains("p%40ss"));
         assert_eq!(config.password().as_deref(), Some("p@ss"));
         assert_eq!(Config::default().password(), None);
@@ -138,6 +149,7 @@ mod tests {
             let config = Config {
                 url: url.map(str::to_owned),
                 ca_file: ca_file.map(std::path::PathBuf::from),
+                ..Config::default()
             };
             config.check().map_err(|error| error.to_string())
         };

@@ -1,6 +1,6 @@
 //! What a database's errors mean here: try later, leave one session alone, or stop for good.
 //!
-//! Left to others: which error means what, in the folder of each backend. Next: `sqlite`.
+//! Left to others: which error means what, in the folder of each backend. Next: `health`.
 
 use super::{AppendError, JournalError};
 
@@ -20,6 +20,32 @@ pub(super) enum Fault {
     Busy(String),
     /// Anything else; nothing was written.
     Other(String),
+}
+
+impl Fault {
+    /// What happened, in the database's words.
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::Full(text)
+            | Self::Write(text)
+            | Self::Damaged(text)
+            | Self::Unreachable(text)
+            | Self::Busy(text)
+            | Self::Other(text) => text,
+        }
+    }
+
+    /// Says it in the log; what lasts is said by `health`, once.
+    pub(super) fn note(&self) {
+        match self {
+            Self::Full(error) | Self::Write(error) | Self::Unreachable(error) => {
+                tracing::debug!(%error, "journal takes no appends");
+            }
+            Self::Damaged(error) | Self::Busy(error) | Self::Other(error) => {
+                tracing::warn!(%error, "journal refused to write");
+            }
+        }
+    }
 }
 
 impl From<Fault> for AppendError {

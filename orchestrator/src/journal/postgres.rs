@@ -41,7 +41,9 @@ use self::writer::Writer;
 use super::fault::Fault;
 use super::queue::{Claim, Command, Queue};
 use super::row::Settings;
-use super::{Append, AppendError, Damage, Epoch, Inspection, Journal, JournalError, SessionRow};
+use super::{
+    Append, AppendError, Damage, Epoch, Health, Inspection, Journal, JournalError, SessionRow,
+};
 
 /// Number of the tables' schema that this program makes, and the highest that it opens.
 pub const SCHEMA: u32 = schema::SCHEMA;
@@ -238,6 +240,10 @@ impl Journal for PostgresJournal {
 
     fn replaced(&self) -> watch::Receiver<u64> {
         self.replaced.clone()
+    }
+
+    fn health(&self) -> watch::Receiver<Health> {
+        self.queue.counters().pulse.watch()
     }
 
     fn submit(&self, append: Append) -> oneshot::Receiver<Result<u64, AppendError>> {

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::health::Pulse;
 use super::prepared::Prepared;
 use super::{Append, AppendError, Epoch, JournalError};
 
@@ -68,12 +69,15 @@ pub(super) struct Counters {
     commits: AtomicUsize,
     /// Set while it is not known of an append that was refused whether it was written all the same.
     is_unsure: AtomicBool,
+    /// Whether appends are taken.
+    pub(super) pulse: Pulse,
 }
 
 impl Counters {
     /// Notes a commit that holds `appends`.
     pub(super) fn committed(&self, appends: usize) {
         self.commits.fetch_add(1, Ordering::Relaxed);
+        self.pulse.well();
         callboard_telemetry::metrics::journal_commit(u64::try_from(appends).unwrap_or(u64::MAX));
     }
 

@@ -35,7 +35,7 @@ use self::lock::Lock;
 use self::reader::Pool;
 use self::writer::Writer;
 use super::queue::{Claim, Command, Queue};
-use super::{Append, AppendError, Damage, Epoch, Journal, JournalError, SessionRow};
+use super::{Append, AppendError, Damage, Epoch, Health, Journal, JournalError, SessionRow};
 
 /// Number of the tables' schema that this program makes, and the highest that it opens.
 pub const SCHEMA: u32 = schema::SCHEMA;
@@ -176,6 +176,10 @@ impl Journal for SqliteJournal {
     fn replaced(&self) -> watch::Receiver<u64> {
         // Nobody else writes the file while it is held.
         watch::channel(0).1
+    }
+
+    fn health(&self) -> watch::Receiver<Health> {
+        self.queue.counters().pulse.watch()
     }
 
     fn submit(&self, append: Append) -> oneshot::Receiver<Result<u64, AppendError>> {

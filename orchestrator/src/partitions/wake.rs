@@ -9,7 +9,7 @@ use std::{
 use tracing::warn;
 
 use crate::{
-    journal::SessionRow,
+    journal::{JournalError, SessionRow},
     run::ids::SessionId,
     session::{SessionError, Sessions},
 };
@@ -43,6 +43,8 @@ impl WakeQueue {
                 due.retain(|row| !sessions.is_refused(&row.id));
                 self.add(&due);
             }
+            // Said once, where it is noticed.
+            Err(JournalError::Unreachable(_)) => {}
             Err(error) => warn!(%error, "sessions that are due cannot be listed"),
         }
     }

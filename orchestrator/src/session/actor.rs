@@ -11,8 +11,9 @@ use super::{
     clock::{WorkClock, wall_ms},
     error::SessionError,
     leave::refuse_all,
-    log::{Log, load},
+    log::Log,
     message::Message,
+    pause::Left,
     registry::{Ownership, Sessions, Shared},
     report::{Report, Reports},
     rollback::Waiter,
@@ -41,6 +42,9 @@ pub(super) enum Exit {
     Stopped,
     /// Another owner has claimed the partition.
     Fenced,
+    /// The journal takes nothing now; the session is folded anew after a while, and those who follow
+    /// it stay.
+    Paused,
     /// An append failed: what is durable is known to the journal alone.
     AppendFailed(String),
     /// Its events cannot be trusted.
@@ -71,6 +75,10 @@ pub(super) struct SessionActor {
     pub(super) exit: Option<Exit>,
     /// True until an append is accepted, after one that was not: nothing starts before.
     pub(super) is_unproven: bool,
+    /// What an earlier actor left, until an append is accepted.
+    pub(super) left: Option<Box<Left>>,
+    /// What those who follow were last told about the journal; empty once it is well.
+    pub(super) said: &'static str,
     /// True if the journal holds nothing of the session.
     is_new: bool,
     /// True if another one was the last to write, and the journal does not say yet that it is us now.
@@ -101,6 +109,8 @@ impl SessionActor {
             trace_context: String::new(),
             exit: None,
             is_unproven: false,
+            left: None,
+            said: "",
             is_new: false,
             is_taken_over: false,
             leaves_at: None,
@@ -168,7 +178,7 @@ impl SessionActor {
             return Ok(());
         }
         crash_point!("session.before_fold");
-        let folded = load(&*self.shared.journal, &self.id).await?;
+        let folded = self.fold().await?;
         crash_point!("session.after_fold");
         let Some(session) = folded else { return Ok(()) };
         self.session = session;
@@ -327,6 +337,7 @@ impl SessionActor {
             Ok(durable) => {
                 crash_point!("append.after_durable");
                 self.is_unproven = false;
+                self.left = None;
                 for noted in self.log.advance(durable) {
                     let ended = match &noted.recorded.event {
                         Event::RunEnded(ended) => self.session.run(&ended.run).cloned(),
@@ -335,12 +346,7 @@ impl SessionActor {
                     self.watchers.fact(&noted, ended.map(Arc::new).as_ref());
                 }
             }
-            Err(AppendError::Fenced) => self.exit = Some(Exit::Fenced),
-            Err(error @ AppendError::Full(_)) => {
-                self.log.give_up(&error.to_string());
-                self.exit = Some(Exit::AppendFailed(error.to_string()));
-            }
-            Err(error) => self.exit = Some(Exit::AppendFailed(error.to_string())),
+            Err(error) => self.append_failed(&error),
         }
     }
 

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::{
-    journal::JournalError,
+    journal::{AppendError, JournalError},
     run::{rollback::Nothing, state::ApplyError},
 };
 
@@ -25,6 +25,15 @@ pub enum SessionError {
     /// The journal could not take it; nothing happened, and it can be asked again later.
     #[error("{0}; nothing was done. Free some space and ask again")]
     Unwritten(String),
+    /// The journal's database does not answer; nothing happened.
+    #[error("the journal's database does not answer; nothing was done. Ask again once it is back")]
+    Away,
+    /// The journal's database went away before it said whether it took it.
+    #[error(
+        "the journal's database does not answer; whether this was recorded shows once it is back. \
+         Ask again then: a repeat under the same Idempotency-Key does nothing twice"
+    )]
+    Unconfirmed,
     /// The session's events cannot be trusted; other sessions are not affected.
     #[error("the session cannot be opened: {0}")]
     Damaged(String),
@@ -39,7 +48,21 @@ impl From<JournalError> for SessionError {
             JournalError::Damaged { .. } | JournalError::Unknown { .. } => {
                 Self::Damaged(error.to_string())
             }
+            JournalError::Unreachable(_) => Self::Away,
             other => Self::Journal(other),
+        }
+    }
+}
+
+impl From<&AppendError> for SessionError {
+    fn from(error: &AppendError) -> Self {
+        match error {
+            AppendError::Full(_) => Self::Unwritten(error.to_string()),
+            AppendError::Unreachable(_) => Self::Unconfirmed,
+            AppendError::Fenced
+            | AppendError::Conflict
+            | AppendError::Closed
+            | AppendError::Backend(_) => Self::Closed,
         }
     }
 }

@@ -95,6 +95,11 @@ impl SessionHandle {
         self.ask(|reply| Message::Cancel { team, reason, reply }).await
     }
 
+    /// A word about the run for those who follow it; lost where the session is busy.
+    pub(super) fn tell(&self, text: &'static str) {
+        let _ = self.mailbox.try_send(Box::new(Message::Paused(text)));
+    }
+
     async fn ask<T>(
         &self,
         message: impl FnOnce(oneshot::Sender<Result<T, SessionError>>) -> Message,

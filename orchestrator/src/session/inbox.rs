@@ -29,6 +29,9 @@ impl SessionActor {
             Message::Start { start, reply } => self.start_input(start, reply),
             Message::Attach { team, watch, until_idle, reply } => {
                 let attached = self.check_team(&team).map(|()| self.attach(watch, until_idle));
+                // Who comes now was not told before.
+                self.said = "";
+                self.tell_pause();
                 // A caller that is gone needs no answer, here and below.
                 let _ = reply.send(attached);
             }
@@ -44,6 +47,7 @@ impl SessionActor {
                 Ok(()) => self.take_back(takeback, reply),
                 Err(error) => drop(reply.send(Err(error))),
             },
+            Message::Paused(text) => self.tell(text),
             Message::Cancel { team, reason, reply } => {
                 let cancelled = self.check_team(&team).map(|()| self.cancel(&reason));
                 self.answer_when_durable(reply, cancelled);
@@ -175,8 +179,7 @@ impl SessionActor {
         }
         let last = self.session.last_seq;
         self.log.when_durable(last, move |durable| {
-            let unwritten = |why: &str| SessionError::Unwritten(why.to_owned());
-            let _ = reply.send(durable.map_err(unwritten).and(answer));
+            let _ = reply.send(durable.map_err(SessionError::from).and(answer));
         });
     }
 }

@@ -57,14 +57,16 @@ pub(super) async fn refuse_all(
     error: &SessionError,
 ) -> Exit {
     inbox.close();
-    let what = error.to_string();
-    let is_damaged = matches!(error, SessionError::Damaged(_));
     while let Some(message) = inbox.recv().await {
-        message.refuse(if is_damaged {
-            SessionError::Damaged(what.clone())
-        } else {
-            SessionError::Closed
+        message.refuse(match error {
+            SessionError::Damaged(what) => SessionError::Damaged(what.clone()),
+            SessionError::Away => SessionError::Away,
+            _ => SessionError::Closed,
         });
     }
-    if is_damaged { Exit::Damaged(what) } else { Exit::AppendFailed(what) }
+    match error {
+        SessionError::Damaged(_) => Exit::Damaged(error.to_string()),
+        SessionError::Away => Exit::Paused,
+        _ => Exit::AppendFailed(error.to_string()),
+    }
 }

@@ -31,17 +31,6 @@ use crate::{
 /// Events read at once when a session is folded.
 const PAGE: usize = 512;
 
-/// Folds a session from its journal; `None` if it has no events.
-///
-/// # Errors
-/// [`SessionError::Damaged`] if its events cannot be trusted, `Journal` if they cannot be read.
-pub(super) async fn load(
-    journal: &dyn Journal,
-    id: &SessionId,
-) -> Result<Option<Session>, SessionError> {
-    load_up_to(journal, id, u64::MAX).await
-}
-
 /// Folds a session as it was after the event `last`; `None` if it has no events.
 ///
 /// # Errors
@@ -51,12 +40,26 @@ pub async fn load_up_to(
     id: &SessionId,
     last: u64,
 ) -> Result<Option<Session>, SessionError> {
+    load_and_tell(journal, id, last, |_, _| {}).await
+}
+
+/// The same; `tell` sees every event, and the session after it.
+///
+/// # Errors
+/// As [`load_up_to`].
+pub(super) async fn load_and_tell(
+    journal: &dyn Journal,
+    id: &SessionId,
+    last: u64,
+    mut tell: impl FnMut(&Recorded, &Session),
+) -> Result<Option<Session>, SessionError> {
     let mut session = Session::default();
     loop {
         let left = usize::try_from(last.saturating_sub(session.last_seq)).unwrap_or(usize::MAX);
         let page = journal.read(id, session.last_seq, PAGE.min(left)).await?;
         for recorded in &page {
             fold(&mut session, recorded)?;
+            tell(recorded, &session);
         }
         if page.len() < PAGE {
             return Ok((session.last_seq > 0).then_some(session));
@@ -79,7 +82,7 @@ fn fold(session: &mut Session, recorded: &Recorded) -> Result<(), SessionError> 
 }
 
 /// Something that waits for an event to be durable; told why if it never will be.
-type Release = Box<dyn FnOnce(Result<(), &str>) + Send>;
+type Release = Box<dyn FnOnce(Result<(), &AppendError>) + Send>;
 
 pub(super) struct Log {
     journal: Arc<dyn Journal>,
@@ -134,7 +137,7 @@ impl Log {
     pub(super) fn when_durable(
         &mut self,
         seq: u64,
-        release: impl FnOnce(Result<(), &str>) + Send + 'static,
+        release: impl FnOnce(Result<(), &AppendError>) + Send + 'static,
     ) {
         if seq <= self.durable {
             release(Ok(()));
@@ -241,8 +244,8 @@ impl Log {
         noted
     }
 
-    /// Tells all that wait that what they wait for was not written, and why.
-    pub(super) fn give_up(&mut self, why: &str) {
+    /// Tells all that wait that what they wait for was not written, or that nobody knows, and why.
+    pub(super) fn give_up(&mut self, why: &AppendError) {
         for (_, release) in self.waiting.drain(..) {
             release(Err(why));
         }

@@ -126,6 +126,8 @@ pub(super) enum Message {
     Choose { team: String, wish: Wish, reply: Reply<(bool, OutcomeChosen)> },
     /// Take calls back; answered once that is over, and durable.
     TakeBack { team: String, takeback: Takeback, reply: Reply<Rollback> },
+    /// Say why the run waits, or that it goes on.
+    Paused(&'static str),
     /// End the current run; answered with whether there was one, once durable.
     Cancel { team: String, reason: String, reply: Reply<bool> },
 }
@@ -141,6 +143,7 @@ impl Message {
             Self::Choose { reply, .. } => drop(reply.send(Err(error))),
             Self::TakeBack { reply, .. } => drop(reply.send(Err(error))),
             Self::Cancel { reply, .. } => drop(reply.send(Err(error))),
+            Self::Paused(_) => {}
         }
     }
 }

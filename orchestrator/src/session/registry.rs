@@ -7,7 +7,6 @@ use std::{
     collections::{BTreeMap, HashMap},
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 use callboard_discovery::Discovery;
@@ -23,12 +22,13 @@ use super::{
     handle::SessionHandle,
     message::Message,
     offer::Offers,
+    pause::{Left, Pauses, REOPEN_AFTER},
     quarantine::Quarantine,
 };
 use crate::{
     call::CallPath,
     config::Config,
-    journal::{Epoch, Journal},
+    journal::{Epoch, Health, Journal},
     model::Models,
     partitions::Partitions,
     run::ids::SessionId,
@@ -37,8 +37,6 @@ use crate::{
 
 /// Messages that a session may be behind.
 const MAILBOX_CAPACITY: usize = 64;
-/// Pause before a session whose append failed is folded anew.
-const REOPEN_AFTER: Duration = Duration::from_millis(500);
 
 /// What all sessions of a process share.
 pub struct Shared {
@@ -86,6 +84,7 @@ pub struct Sessions {
     awake: Mutex<HashMap<SessionId, Awake>>,
     tasks: TaskTracker,
     quarantine: Quarantine,
+    pub(super) pauses: Pauses,
     shutdown: CancellationToken,
 }
 
@@ -100,12 +99,17 @@ impl Sessions {
     /// No session is awake yet. Actors run in `tasks` and stop at `shutdown`.
     pub fn new(shared: Arc<Shared>, tasks: TaskTracker, shutdown: CancellationToken) -> Arc<Self> {
         let (awake, quarantine) = (Mutex::default(), Quarantine::default());
-        Arc::new(Self { shared, awake, quarantine, tasks, shutdown })
+        let pauses = Pauses::default();
+        Arc::new(Self { shared, awake, quarantine, pauses, tasks, shutdown })
     }
 
     /// What all sessions share.
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
+    }
+
+    pub(super) fn shutdown(&self) -> &CancellationToken {
+        &self.shutdown
     }
 
     /// The session, woken if it sleeps.
@@ -141,18 +145,25 @@ impl Sessions {
         callboard_telemetry::metrics::sessions_resident(
             u64::try_from(awake.len()).unwrap_or(u64::MAX),
         );
+        let left = self.pauses.take(id);
         drop(awake);
         // Boxed: moving it into the task would make room for it twice.
-        let actor = Box::new(prepare(SessionActor::new(id.clone(), ownership, Arc::clone(self))));
+        let mut actor = prepare(SessionActor::new(id.clone(), ownership, Arc::clone(self)));
+        if let Some(left) = left {
+            actor = actor.after_pause(left);
+        }
+        let actor = Box::new(actor);
         let registry = Arc::clone(self);
         let id = id.clone();
         self.tasks.spawn(async move {
-            let exit = {
+            let (exit, left) = {
                 let mut actor = actor;
                 let ran = AssertUnwindSafe(actor.run(inbox, stop)).catch_unwind().await;
-                ran.unwrap_or_else(|_| actor.broke())
+                let exit = ran.unwrap_or_else(|_| actor.broke());
+                let left = matches!(exit, Exit::Paused).then(|| actor.leaves());
+                (exit, left)
             };
-            registry.stopped(&id, ownership, exit).await;
+            registry.stopped((&id, ownership), exit, left).await;
         });
         Ok(handle)
     }
@@ -160,7 +171,8 @@ impl Sessions {
     /// Runs one request against a session; a handle that closed meanwhile is asked for once more.
     ///
     /// # Errors
-    /// Those of `request`, and [`SessionError::NotOwner`].
+    /// Those of `request`, and [`SessionError::NotOwner`]; [`SessionError::Away`] at once while the
+    /// journal does not answer, since nothing can be begun then.
     pub async fn with<T, F>(
         self: &Arc<Self>,
         id: &SessionId,
@@ -169,6 +181,7 @@ impl Sessions {
     where
         F: Future<Output = Result<T, SessionError>>,
     {
+        self.check_journal()?;
         match request(self.wake(id)?).await {
             Err(SessionError::Closed) => {
                 // The actor folds away or stops: give it the moment that takes.
@@ -192,7 +205,13 @@ impl Sessions {
     where
         F: Future<Output = Result<T, SessionError>>,
     {
+        self.check_journal()?;
         request(self.wake_as(id, SessionActor::of_new_session)?).await
+    }
+
+    fn check_journal(&self) -> Result<(), SessionError> {
+        let is_away = matches!(*self.shared.journal.health().borrow(), Health::Away(_));
+        if is_away { Err(SessionError::Away) } else { Ok(()) }
     }
 
     /// Refuses a session that was found damaged, if it is ours.
@@ -225,6 +244,7 @@ impl Sessions {
     /// Stops the actors of partitions that are no longer owned under the epoch they were woken in.
     pub fn stop_lost(&self) {
         self.quarantine.keep(|id, ownership| self.shared.partitions.owned(id) == Some(ownership));
+        self.pauses.keep(|id| self.shared.partitions.owned(id).is_some());
         let awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
         for (id, session) in awake.iter() {
             if self.shared.partitions.owned(id) != Some(session.ownership) {
@@ -243,9 +263,23 @@ impl Sessions {
         count
     }
 
-    async fn stopped(self: &Arc<Self>, id: &SessionId, ownership: Ownership, exit: Exit) {
+    pub(super) fn each_awake(&self, act: impl Fn(&SessionHandle)) {
+        let awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
+        awake.values().for_each(|session| act(&session.handle));
+    }
+
+    async fn stopped(
+        self: &Arc<Self>,
+        (id, ownership): (&SessionId, Ownership),
+        exit: Exit,
+        left: Option<Box<Left>>,
+    ) {
         {
             let mut awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
+            // Whoever wakes it next finds it.
+            if let Some(left) = left {
+                self.pauses.put(id, left);
+            }
             awake.remove(id);
             callboard_telemetry::metrics::sessions_resident(
                 u64::try_from(awake.len()).unwrap_or(u64::MAX),
@@ -258,6 +292,7 @@ impl Sessions {
             Exit::Fenced => warn!(session = %id, "another owner has taken over"),
             Exit::Damaged(what) => self.quarantine.refuse(id, ownership, &what),
             Exit::Broke(what) if self.quarantine.crashed(id, ownership, &what) => {}
+            Exit::Paused => self.resume(id).await,
             Exit::AppendFailed(what) | Exit::Broke(what) => {
                 warn!(session = %id, what, "stopped at a fault; the session is folded anew");
                 let pause = tokio::time::sleep(REOPEN_AFTER);

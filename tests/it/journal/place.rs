@@ -58,7 +58,8 @@ impl Backend {
         match self {
             Self::Sqlite(folder) => (config::Config::default(), folder.path().to_owned()),
             Self::Postgres(url) => {
-                (config::Config { url: Some(url.clone()), ca_file: None }, PathBuf::from("/unused"))
+                let config = config::Config { url: Some(url.clone()), ..config::Config::default() };
+                (config, PathBuf::from("/unused"))
             }
         }
     }

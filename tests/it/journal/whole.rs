@@ -153,6 +153,8 @@ async fn a_run_waits_for_space_says_why_and_goes_on() {
     let output = output.expect("it ends").unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "It is 42.");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("the run is paused: the journal's disk is full"), "{told}");
     let again = callboard.run(&["ask", "What is 1 + 1?"]).await.expect(0);
     assert_eq!(again.stdout.trim(), "It is 2.");
     assert_eq!(stack.stop().await, 0);

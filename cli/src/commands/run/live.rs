@@ -116,11 +116,15 @@ impl Live {
     /// nothing else would tell a person from a program that hangs.
     pub(super) fn tell_silence(&mut self) {
         let Some((model, _)) = self.silent.take() else { return };
-        let text = format!("waiting for the model ({model}), which has not answered yet");
+        self.say(&format!("waiting for the model ({model}), which has not answered yet"));
+    }
+
+    /// Says something that a person must know, also off a terminal.
+    fn say(&mut self, text: &str) {
         if self.screen.is_some() {
-            self.note(&text);
+            self.note(text);
         } else {
-            print::err(&format!("callboard: {}", print::visible(&text)));
+            print::err(&format!("callboard: {}", print::visible(text)));
         }
     }
 
@@ -133,6 +137,11 @@ impl Live {
                 words::brief(&glimpse.text, BRIEF)
             );
             self.spin(&glimpse.call_id.clone(), &text);
+            return;
+        }
+        if glimpse.request == 0 {
+            // A word about the run itself, such as why it is paused.
+            self.say(&glimpse.text);
             return;
         }
         if glimpse.restarted {

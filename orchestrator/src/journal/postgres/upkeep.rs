@@ -65,6 +65,9 @@ impl Writer {
                 Err(fault) => fault,
             };
             tracing::debug!(?fault, "journal not connected");
+            if let Fault::Unreachable(_) | Fault::Other(_) = &fault {
+                self.counters.pulse.met(&Fault::Unreachable(fault.text().to_owned()));
+            }
             // Jitter: many processes lost the same server.
             let wait = pause.mul_f64(0.5 + fastrand::f64() / 2.0);
             if Instant::now() + wait >= deadline || self.closing.is_cancelled() {
@@ -108,12 +111,12 @@ impl Writer {
             );
             self.claimed.clear();
             self.replaced.send_modify(|count| *count += 1);
-        } else if self.lineage.is_some() {
-            tracing::info!("journal has its server back");
         }
         self.lineage = Some(lineage);
         self.ready = Some(Ready { link, append });
         self.counters.set_unsure(false);
+        // A disk that was full may still be: a commit says more.
+        self.counters.pulse.answers();
         Ok(())
     }
 }

@@ -25,6 +25,9 @@ use super::server::{Server, within_limit};
 use super::upkeep::Ready;
 use super::{claim, heads::Heads};
 
+/// How often a server that is away is looked for while nobody wants to write.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
 /// How often a batch that met a lock or a deadlock is tried.
 const BUSY_TRIES: u32 = 3;
 
@@ -67,7 +70,7 @@ impl Writer {
     /// Works until the queue is closed or a `Close` comes.
     pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Command>) {
         let mut closed = None;
-        while let Some(command) = queue.recv().await {
+        while let Some(command) = self.next(&mut queue).await {
             let work = Work::from(command, &mut queue);
             self.append_all(work.appends).await;
             if let Some(other) = work.other {
@@ -83,6 +86,22 @@ impl Writer {
         if let Some(reply) = closed {
             // Whoever closed it may have gone.
             let _ = reply.send(());
+        }
+    }
+
+    /// The next command. A server that is away is looked for meanwhile, so that all hear when it is
+    /// back although nobody writes before.
+    async fn next(&mut self, queue: &mut mpsc::Receiver<Command>) -> Option<Command> {
+        loop {
+            let is_away = self.ready.is_none() && self.counters.pulse.is_ill();
+            tokio::select! {
+                biased;
+                command = queue.recv() => return command,
+                () = tokio::time::sleep(LOOK_EVERY), if is_away => {
+                    // What it met is noted where it connects.
+                    let _ = self.connected(Instant::now()).await;
+                }
+            }
         }
     }
 
@@ -105,7 +124,7 @@ impl Writer {
                     parts.extend([second, first]);
                 }
                 Err(fault) => {
-                    note(&fault);
+                    self.note(&fault);
                     failed.extend(part.iter().map(|append| append.session.as_str()));
                     results.extend(part.iter().map(|_| Err(AppendError::from(fault.clone()))));
                 }
@@ -132,7 +151,7 @@ impl Writer {
             crash_point!("journal.after_commit");
             match written {
                 Err(Fault::Unreachable(error)) => {
-                    tracing::warn!(%error, "journal lost its server");
+                    tracing::debug!(%error, "journal lost its server");
                     self.disconnect();
                     *failed = before;
                 }
@@ -160,7 +179,7 @@ impl Writer {
             }
         };
         if let Err(fault) = &answer {
-            note(fault);
+            self.note(fault);
         }
         if let (Command::Claim(claim, _), Ok(Answer::Claimed(accepted))) = (&command, &answer) {
             self.heads.clear();
@@ -199,6 +218,11 @@ impl Writer {
         };
         self.counters.committed(0);
         Ok(answer)
+    }
+
+    fn note(&self, fault: &Fault) {
+        self.counters.pulse.met(fault);
+        fault.note();
     }
 
     /// What is known of a session from the last time that it was written.
@@ -241,15 +265,5 @@ fn reply(command: Command, answer: Result<Answer, Fault>) {
             let _ = reply.send(());
         }
         Command::Append(_) | Command::Close(_) => {}
-    }
-}
-
-fn note(fault: &Fault) {
-    match fault {
-        Fault::Full(error) => tracing::warn!(%error, "journal's disk is full"),
-        Fault::Unreachable(error) => tracing::warn!(%error, "journal does not answer"),
-        Fault::Write(error) | Fault::Damaged(error) | Fault::Busy(error) | Fault::Other(error) => {
-            tracing::warn!(%error, "journal refused to write");
-        }
     }
 }

@@ -85,11 +85,11 @@ impl Writer {
         match done {
             Ok(results) => results,
             Err(fault @ (Fault::Full(_) | Fault::Write(_) | Fault::Busy(_))) => {
-                note(&fault);
+                self.note(&fault);
                 vec![Err(fault.into()); batch.len()]
             }
             Err(fault) if batch.len() == 1 => {
-                note(&fault);
+                self.note(&fault);
                 failed.extend(batch.iter().map(|queued| queued.prepared.session.as_str()));
                 vec![Err(fault.into())]
             }
@@ -194,22 +194,14 @@ impl Writer {
         let is_broken = matches!(result, Err(Fault::Write(_)));
         match &result {
             Ok(_) => self.committed(0),
-            Err(fault) => note(fault),
+            Err(fault) => self.note(fault),
         }
         let _ = reply.send(result.map_err(Into::into));
         if is_broken { Err(Broken) } else { Ok(()) }
     }
-}
 
-fn note(fault: &Fault) {
-    match fault {
-        Fault::Write(error) => tracing::error!(%error, "journal stopped: its disk failed"),
-        Fault::Full(error) => tracing::warn!(%error, "journal's disk is full"),
-        Fault::Unreachable(error)
-        | Fault::Damaged(error)
-        | Fault::Busy(error)
-        | Fault::Other(error) => {
-            tracing::warn!(%error, "journal refused to write");
-        }
+    fn note(&self, fault: &Fault) {
+        self.counters.pulse.met(fault);
+        fault.note();
     }
 }
