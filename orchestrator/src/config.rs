@@ -185,6 +185,8 @@ pub struct Node {
     pub credentials: Credentials,
     /// The rules as they are read again; none where they stay as they are.
     pub rules: Option<watch::Receiver<policy::RulesRead>>,
+    /// Whether a database that does not answer at the start is waited for; else that is an error.
+    pub waits_for_journal: bool,
     /// What `/metrics` answers.
     pub metrics: MetricsHandle,
 }

@@ -25,7 +25,7 @@ use crate::{
     call::{self, CallPath, Rulebook, policy::RulesRead},
     catalog::Catalog,
     config::{Config, Node},
-    journal::{self, Journal, JournalError},
+    journal::{self, Health, Journal, JournalError},
     model::{self, Models},
     partitions::{self, Partitions},
     session::{Clock, Offers, Sessions, Shared},
@@ -34,6 +34,9 @@ use crate::{
 
 /// Time that releasing what is held in discovery may take.
 const RELEASE_LIMIT: Duration = Duration::from_secs(2);
+
+/// Pause before a database that did not answer at the start is tried again.
+const OPEN_AGAIN_AFTER: Duration = Duration::from_millis(250);
 
 /// Why an orchestrator could not start or go on.
 #[derive(Debug, Error)]
@@ -44,6 +47,13 @@ pub enum Error {
     /// The journal cannot be opened.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The journal's disk failed. Nothing is written any more, or a sync that failed might be taken
+    /// for one that did not; what is in the journal shows when it is opened anew.
+    #[error(
+        "the journal's disk failed ({0}): everything that was acknowledged is in the journal; look \
+         at the disk, and start again"
+    )]
+    DiskFailed(String),
     /// The artifacts cannot be opened.
     #[error(transparent)]
     Artifacts(#[from] ArtifactError),
@@ -70,9 +80,8 @@ pub enum Error {
 /// [`enum@Error`]; nothing is left running then.
 pub async fn run(config: Config, node: Node, shutdown: CancellationToken) -> Result<(), Error> {
     let bound = transport::bind(&node.listen, &node.credentials).await?;
-    let journal = journal::config::open(&config.journal, &node.state).await?;
     let deployment = node.discovery.deployment().await?;
-    journal.belong(&deployment).await?;
+    let Some(journal) = open(&config, &node, &deployment, &shutdown).await? else { return Ok(()) };
     let artifacts: Arc<dyn Artifacts> = Arc::new(FileArtifacts::open(&node.state).await?);
     let tasks = TaskTracker::new();
     let work = CancellationToken::new();
@@ -87,13 +96,12 @@ pub async fn run(config: Config, node: Node, shutdown: CancellationToken) -> Res
     let server = tasks.spawn(server);
     let registration = node.discovery.register(instance).await?;
     info!(instance = %registration.instance().id, "orchestrator serves");
-    let held = partitions::hold(
-        Arc::clone(&sessions),
-        (Arc::clone(&node.discovery), &deployment),
-        &registration,
-        shutdown.clone(),
-    )
-    .await;
+    let discovery = (Arc::clone(&node.discovery), &*deployment);
+    let hold = partitions::hold(Arc::clone(&sessions), discovery, &registration, shutdown);
+    let held = tokio::select! {
+        held = hold => held.map_err(Error::from),
+        what = failed(journal.health()) => Err(Error::DiskFailed(what)),
+    };
     drain(&shared, registration, [work, serving], &tasks).await;
     journal.close().await;
     held?;
@@ -101,6 +109,50 @@ pub async fn run(config: Config, node: Node, shutdown: CancellationToken) -> Res
     match server.await {
         Ok(ended) => ended.map_err(Error::Server),
         Err(_) => Ok(()),
+    }
+}
+
+/// Opens the journal for the deployment. A database that does not answer yet is waited for where the
+/// node says so; `None` if `shutdown` came meanwhile.
+async fn open(
+    config: &Config,
+    node: &Node,
+    deployment: &str,
+    shutdown: &CancellationToken,
+) -> Result<Option<Arc<dyn Journal>>, Error> {
+    let mut has_waited = false;
+    loop {
+        let opened = async {
+            let journal = journal::config::open(&config.journal, &node.state).await?;
+            journal.belong(deployment).await.map(|()| journal)
+        };
+        match opened.await {
+            Err(JournalError::Unreachable(what)) if node.waits_for_journal => {
+                if !std::mem::replace(&mut has_waited, true) {
+                    warn!(what, "journal does not answer yet; waiting for it");
+                }
+            }
+            Ok(journal) => {
+                if has_waited {
+                    info!("journal answers");
+                }
+                return Ok(Some(journal));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        if shutdown.run_until_cancelled(tokio::time::sleep(OPEN_AGAIN_AFTER)).await.is_none() {
+            return Ok(None);
+        }
+    }
+}
+
+/// Resolves once nothing can be written any more until the journal is opened anew.
+async fn failed(mut health: watch::Receiver<Health>) -> String {
+    let failed = health.wait_for(|health| matches!(health, Health::Failed(_))).await;
+    match failed.as_deref() {
+        Ok(Health::Failed(what)) => what.clone(),
+        // A journal that was closed does not fail any more.
+        Ok(_) | Err(_) => std::future::pending().await,
     }
 }
 

@@ -8,6 +8,7 @@ mod deployments;
 mod disk;
 mod fencing;
 mod fixture;
+pub(crate) mod machine;
 mod open;
 pub(crate) mod outage;
 mod place;
@@ -23,6 +24,8 @@ use callboard_orchestrator::{
     },
 };
 use uuid::Uuid;
+
+pub(crate) use self::machine::check as check_machine;
 
 /// The epoch under which the suite appends.
 const EPOCH: Epoch = Epoch { generation: 1, revision: 7 };

@@ -340,7 +340,7 @@ impl Cluster {
 }
 
 /// The model calls the tool that the input names, once, and then says so.
-fn reply(body: &Value) -> Reply {
+pub(crate) fn reply(body: &Value) -> Reply {
     let messages = body["messages"].as_array().unwrap();
     let last = messages.last().unwrap();
     if last["role"] == "tool" {

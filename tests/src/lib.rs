@@ -21,6 +21,7 @@ mod events;
 mod ledger;
 mod memory;
 mod model;
+mod one_machine;
 mod otlp;
 mod postgres;
 mod processes;
@@ -37,6 +38,7 @@ pub use self::{
     events::Events,
     ledger::{LEDGER_KEEP, LEDGER_TOOLS, Ledger, ledger_if_asked},
     model::{ModelServer, Reply},
+    one_machine::OneMachine,
     otlp::{Collector, Span},
     postgres::{PASSWORD, PASSWORD_IN_URL, Postgres, Stop},
     processes::{alive, processes_of, role_of, send},

@@ -17,3 +17,22 @@ pub fn slow_syncs(program: &Path, delay: Duration) -> Command {
         .arg(program);
     command
 }
+
+/// `command` with system calls on the file at `path` failing, as `inject` of strace says: such as
+/// `fdatasync:error=EIO:when=3`, counted for each thread.
+pub(crate) fn failing(command: &Command, path: &Path, inject: &str) -> tokio::process::Command {
+    let calls = inject.split(':').next().unwrap_or_default();
+    let mut failing = tokio::process::Command::new("strace");
+    failing.args(["-D", "-f", "-qq", "-o", "/dev/null", "-P"]).arg(path);
+    failing.args(["-e", &format!("trace={calls}"), "-e", &format!("inject={inject}")]);
+    failing.arg(command.get_program()).args(command.get_args()).env_clear();
+    for (name, value) in command.get_envs() {
+        if let Some(value) = value {
+            failing.env(name, value);
+        }
+    }
+    if let Some(folder) = command.get_current_dir() {
+        failing.current_dir(folder);
+    }
+    failing
+}

@@ -41,6 +41,8 @@ pub(super) async fn serve(role: Role) -> (anyhow::Result<()>, Telemetry) {
         discovery: role.discovery,
         credentials: role.credentials,
         rules: role.rules,
+        // A supervisor tells the person who waits, and starts it again.
+        waits_for_journal: !role.is_supervised,
         metrics: role.telemetry.metrics(),
     };
     let served = callboard_orchestrator::run(config, node, role.shutdown).await;
