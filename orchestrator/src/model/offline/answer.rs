@@ -50,6 +50,7 @@ fn skill(language: Language, skill: Skill) -> &'static str {
         Skill::Write => ("writing files", "写文件"),
         Skill::Run => ("running commands", "运行命令"),
         Skill::LookUpTools => ("looking up tools", "查找工具"),
+        Skill::Follow => ("this", "这件事"),
     };
     language.pick(english, chinese)
 }

@@ -14,6 +14,8 @@ pub(super) enum Skill {
     Write,
     Run,
     LookUpTools,
+    /// Whatever an example of a tool is about.
+    Follow,
 }
 
 /// What a property of a tool's arguments is for.

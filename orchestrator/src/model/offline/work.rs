@@ -187,8 +187,9 @@ impl<'a> Work<'a> {
     /// A tool that a request is like an example of.
     fn by_example(&mut self, why: Why) -> Step<()> {
         let found = example::find(self.question, self.tools);
-        // What goes beyond an example is no request like it.
-        let is_like = !matches!(why, Why::LeftOut(_)) && !leftovers::is_limited(self.question);
+        // What goes beyond an example, or lacks what it has, is no request like it.
+        let is_like =
+            !matches!(why, Why::LeftOut(_) | Why::WhereTo) && !leftovers::is_limited(self.question);
         // A command is run where one is plainly given, not where a sentence is like that.
         let is_harmless = |tool: &ToolDeclaration| !choose::runs_commands(tool);
         let Some((tool, arguments)) = found.filter(|(tool, _)| is_like && is_harmless(tool)) else {
@@ -196,7 +197,7 @@ impl<'a> Work<'a> {
         };
         let wanted = self.wanted(&tool.name, serde_json::Value::Object(arguments).to_string());
         let Some(done) = self.done.pop_front() else { return Err(Stop::Call(wanted)) };
-        let told = told(&done, Skill::LookUpTools)?;
+        let told = told(&done, Skill::Follow)?;
         self.say(told.page());
         Ok(())
     }
@@ -296,7 +297,7 @@ fn look_up(tools: &[ToolDeclaration], skill: Skill) -> Option<Choice<'_>> {
         Skill::Search => "search text inside files",
         Skill::Write => "write a file",
         Skill::Run => "run a shell command",
-        Skill::LookUpTools => return None,
+        Skill::LookUpTools | Skill::Follow => return None,
     };
     let need = Need::new(Skill::LookUpTools).with_text(Role::Query, what);
     choose::choose(&need, tools, "")
