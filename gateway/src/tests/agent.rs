@@ -591,6 +591,7 @@ impl AgentService for Script {
             last_active_ms: 1_700_000_000_000,
             active_runs: 1,
             models: vec!["offline".to_owned()],
+            paused: String::new(),
             refused_sessions: 1,
             refused: vec![wire::RefusedSession {
                 session: "s".to_owned(),
