@@ -44,7 +44,7 @@ async fn a_killed_supervisor_takes_its_processes_along() {
     let mut stack = callboard.up(&[]).await;
     assert!(processes_of(callboard.home()).len() >= 7);
     stack.child.start_kill().unwrap();
-    within(Duration::from_secs(3), "all processes end after SIGKILL of `up`", || {
+    within(Duration::from_secs(30), "all processes end after SIGKILL of `up`", || {
         processes_of(callboard.home()).is_empty().then_some(())
     })
     .await;
@@ -64,7 +64,7 @@ async fn a_killed_ask_takes_its_stack_along() {
     assert!(processes_of(callboard.home()).len() >= 7);
     ask.start_kill().unwrap();
     ask.wait().await.unwrap();
-    within(Duration::from_secs(3), "all processes end after SIGKILL of `ask`", || {
+    within(Duration::from_secs(30), "all processes end after SIGKILL of `ask`", || {
         processes_of(callboard.home()).is_empty().then_some(())
     })
     .await;

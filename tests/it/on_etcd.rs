@@ -207,7 +207,7 @@ async fn a_role_with_neither_token_nor_tls_refuses_tcp() {
 
 /// The port that a process listens on, as the kernel says.
 async fn listening_port(pid: u32) -> u16 {
-    within(Duration::from_secs(5), "it listens", || {
+    within(Duration::from_secs(30), "it listens", || {
         let sockets: Vec<String> = std::fs::read_dir(format!("/proc/{pid}/fd"))
             .ok()?
             .flatten()

@@ -28,7 +28,7 @@ pub(super) async fn replaced(callboard: &Callboard, service: &str, was: u32) -> 
     let folder = states.flatten().next().unwrap().path().join("discovery");
     let discovery = callboard_discovery::connect(Config::Directory { path: folder }).await.unwrap();
     let live = discovery.live();
-    within(std::time::Duration::from_secs(5), "the service is registered", || {
+    within(std::time::Duration::from_secs(30), "the service is registered", || {
         let set = live.borrow();
         set.instances.values().find(|live| live.name == service && live.pid != was).cloned()
     })

@@ -17,7 +17,7 @@ pub async fn within<T>(limit: Duration, what: &str, mut look: impl FnMut() -> Op
     }
 }
 
-/// Waits until `holds`, at most 10 s; fails the test with `what` otherwise.
+/// Waits until `holds`, at most half a minute; fails the test with `what` otherwise.
 pub async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    within(Duration::from_secs(10), what, || holds().then_some(())).await;
+    within(Duration::from_secs(30), what, || holds().then_some(())).await;
 }
