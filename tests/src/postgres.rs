@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
-use crate::{etcd::free_port, strace::slow_syncs, wait::eventually};
+use crate::{etcd::free_port, memory, strace::slow_syncs, wait::eventually};
 
 /// The password of both roles.
 pub const PASSWORD: &str = "p@ss:word/é";
@@ -29,6 +29,9 @@ pub const PASSWORD_IN_URL: &str = "p%40ss%3Aword%2F%C3%A9";
 const UNTIL_STDIN_ENDS: &str = "exec 3<&0; \"$@\" </dev/null 3<&- & pid=$!
     (cat <&3 >/dev/null; kill -QUIT $pid 2>/dev/null) & exec 3<&-; wait $pid
     [ -z \"$REMOVE\" ] || rm -rf \"$REMOVE\"";
+
+/// What the server keeps that all tests share: a database for each cluster, and its log.
+const SHARED_KEEPS: u64 = 2 << 30;
 
 /// How a server is stopped.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +68,8 @@ impl Postgres {
     pub async fn shared() -> &'static Self {
         static SHARED: OnceCell<Postgres> = OnceCell::const_new();
         let start = || async {
-            let mut postgres = Self::make_for(&[], Duration::ZERO);
+            let folder = memory::folder(SHARED_KEEPS);
+            let mut postgres = Self::make_in(folder, &[], Duration::ZERO);
             // Nobody drops it: it goes with the process.
             postgres.folder.disable_cleanup(true);
             postgres.goes_by_itself = true;
@@ -86,7 +90,10 @@ impl Postgres {
     }
 
     fn make_for(settings: &[&str], sync_delay: Duration) -> Self {
-        let folder = TempDir::new().unwrap();
+        Self::make_in(TempDir::new().unwrap(), settings, sync_delay)
+    }
+
+    fn make_in(folder: TempDir, settings: &[&str], sync_delay: Duration) -> Self {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let user = Unprivileged::find();
         let postgres = Self {
