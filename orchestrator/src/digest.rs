@@ -1,8 +1,6 @@
 //! SHA-256 as lower-case hex, which is how digests travel: of one text, or of several, each kept
 //! apart from the next.
 
-use std::fmt::Write as _;
-
 use sha2::{Digest as _, Sha256};
 
 /// A digest over several texts that is being made.
@@ -24,11 +22,8 @@ impl Digest {
 
 /// Bytes as lower-case hex.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let digit = |half: u8| char::from(if half < 10 { b'0' + half } else { b'a' + half - 10 });
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// SHA-256 of a text, lower-case hex.

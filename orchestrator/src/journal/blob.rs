@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::chain::Hash;
 use super::fault::Fault;
+use crate::digest::hex;
 
 /// Texts shorter than this many bytes stay in their event: a digest takes 64.
 const SHARED_FROM: usize = 256;
@@ -71,15 +72,6 @@ fn damaged(digest: &str, what: &str) -> Fault {
 /// Whether a stored text fits its digest.
 pub(super) fn is_intact(digest: &[u8], content: &[u8]) -> bool {
     digest == Sha256::digest(content).as_slice()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 fn unhex(text: &str) -> Option<Hash> {

@@ -1,5 +1,5 @@
-//! What the writer knows without asking: within a transaction the claims, and beyond it the sessions
-//! that it appended to and that are still at work. Nobody else writes, so what it wrote is there.
+//! What the writer knows without asking: the claims that it looked up, and the sessions that it
+//! appended to and that are still at work. Nobody else writes, so what it wrote is there.
 //!
 //! Left to others: when that is no longer true. Next: `row`.
 
@@ -26,11 +26,6 @@ impl Known {
     pub(super) fn forget(&mut self) {
         self.owners.clear();
         self.sessions.clear();
-    }
-
-    /// A transaction begins: who owns what is looked up once in it.
-    pub(super) fn begin(&mut self) {
-        self.owners.clear();
     }
 
     /// Whether the newest claim of a partition has this epoch.

@@ -123,7 +123,6 @@ impl Writer {
         failed: &mut HashSet<&'a str>,
     ) -> Result<Vec<Result<u64, AppendError>>, Fault> {
         self.checkpoints.check()?;
-        self.known.begin();
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut results = Vec::with_capacity(batch.len());
