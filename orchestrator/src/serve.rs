@@ -28,7 +28,7 @@ use crate::{
     journal::{self, Health, Journal, JournalError},
     model::{self, Models},
     partitions::{self, Partitions},
-    session::{Clock, Offers, Sessions, Shared},
+    session::{Clock, Offers, Sessions, Shared, Unseen},
     status::Status,
 };
 
@@ -184,6 +184,7 @@ async fn share(
         calls: Arc::new(calls),
         models: Arc::new(models),
         offers: Offers::default(),
+        unseen: Unseen::default(),
         discovery: Arc::clone(&node.discovery),
         status: Arc::new(Status::new()),
         clock: Clock::new(),

@@ -32,6 +32,7 @@ mod watchers;
 pub(crate) use self::{clock::wall_ms, watchers::RunTracker};
 pub use self::{
     clock::Clock,
+    effects::Unseen,
     error::{Refusal, SessionError},
     handle::SessionHandle,
     log::load_up_to,

@@ -11,13 +11,13 @@ use super::{
     clock::{WorkClock, wall_ms},
     error::SessionError,
     leave::refuse_all,
-    log::Log,
+    log::{Log, Turn},
     message::Message,
     pause::Left,
     registry::{Ownership, Sessions, Shared},
     report::{Report, Reports},
     rollback::Waiter,
-    running::Running,
+    running::{Running, Step},
     watchers::Watchers,
 };
 use crate::{
@@ -143,15 +143,19 @@ impl SessionActor {
             let (may_retire, rests) = (self.may_retire(), self.rests());
             let idle_after =
                 if self.session.opened.is_some() { idle_after } else { Duration::ZERO };
-            let (leaves_at, hand_over_at) = (self.leaves_at, self.log.hand_over_at());
+            let leaves_at = self.leaves_at;
             tokio::select! {
                 biased;
                 () = stop.cancelled(), if leaves_at.is_none() => self.begin_to_leave(),
                 () = until(leaves_at) => self.exit = Some(Exit::Stopped),
-                appended = self.log.appended() => self.appended(appended),
-                () = until(hand_over_at) => self.log.hand_over(),
-                report = self.reports.next() => self.report(report),
-                (key, done) = self.running.next() => self.done(&key, done),
+                turn = self.log.next() => match turn {
+                    Turn::Appended(appended) => self.appended(appended),
+                    Turn::Due => self.log.hand_over(),
+                },
+                next = self.running.next(&mut self.reports) => match next {
+                    Step::Report(report) => self.report(report),
+                    Step::Ended(key, done) => self.done(&key, done),
+                },
                 message = inbox.recv(), if leaves_at.is_none() => match message {
                     Some(message) => self.handle(*message),
                     None => self.exit = Some(Exit::Stopped),

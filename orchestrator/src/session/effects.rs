@@ -4,13 +4,14 @@
 use std::{future::Future, sync::Arc, time::Duration};
 
 use callboard_telemetry::span;
+use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::sync::{mpsc, oneshot};
 use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 
 use super::{actor::SessionActor, report::Report};
 use crate::{
-    call::{Abandoned, CallContext, Progress, Record, Recorder, Runnable},
+    call::{Abandoned, CallContext, Progress, Recorder, Runnable},
     crash::crash_point,
     model::{Delta, Reply, error::ModelError},
     run::{
@@ -116,20 +117,19 @@ impl SessionActor {
         }));
         let gate = self.gate();
         let models = Arc::clone(&self.shared.models);
-        let (deltas, reports) = (self.deltas(), self.reports.sender());
+        let (sender, shown) = self.deltas(request);
         let model = names.first().cloned().unwrap_or_default();
         let work = async move {
             if !passed(gate).await {
                 return Done::Closed;
             }
-            let (sender, forward) = deltas;
             crash_point!("model.before_call");
             let call = async {
                 let answer = models.call(&names, &asked, &sender).await;
                 drop(sender);
                 answer
             };
-            let (answer, ()) = tokio::join!(call, forward_deltas(forward, request, reports));
+            let answer = beside(call, shown).await;
             crash_point!("model.after_reply");
             Done::Events(vec![match answer {
                 Ok(reply) => Event::ModelReplied(replied(run, request, reply, most)),
@@ -142,10 +142,21 @@ impl SessionActor {
         self.spawn(key, work.instrument(chat));
     }
 
-    fn deltas(&self) -> (mpsc::Sender<Delta>, Option<mpsc::Receiver<Delta>>) {
-        let (sender, receiver) = mpsc::channel(CHANNEL_CAPACITY);
-        // Nobody looks: whatever is sent is dropped at once.
-        (sender, self.watchers.want_glimpses().then_some(receiver))
+    /// Where the pieces of a reply go, and the work of showing them; both end together.
+    fn deltas(&mut self, request: u32) -> (mpsc::Sender<Delta>, Option<Shown>) {
+        if !self.watchers.want_glimpses() {
+            return (self.shared.unseen.deltas.clone(), None);
+        }
+        let (sender, mut deltas) = mpsc::channel(CHANNEL_CAPACITY);
+        let reports = self.reports.shown();
+        let show = async move {
+            while let Some(delta) = deltas.recv().await {
+                if reports.send(Report::Delta { request, delta }).await.is_err() {
+                    return;
+                }
+            }
+        };
+        (sender, Some(show.boxed()))
     }
 
     fn judge(&mut self, key: Key, id: &CallId) {
@@ -167,20 +178,14 @@ impl SessionActor {
         let Some((call, context)) = self.call_in_context(id) else { return };
         let runnable = runnable(call);
         let (calls, gate) = (Arc::clone(&self.shared.calls), self.gate());
-        let recorder = self.recorder();
-        let progress = self.progress();
+        let recorder = Recorder::new(self.reports.records());
+        let (progress, shown) = self.progress();
         self.spawn(key, async move {
             if !passed(gate).await {
                 return Done::Closed;
             }
-            let (recorder, passed_on) = recorder;
-            let (progress, shown) = progress;
-            let call = async {
-                let settled = calls.run(&runnable, &context, &recorder, progress).await;
-                drop(recorder);
-                settled
-            };
-            let (settled, (), ()) = tokio::join!(call, passed_on, shown);
+            let call = calls.run(&runnable, &context, &recorder, progress);
+            let settled = beside(call, shown).await;
             crash_point!("call.after_settled");
             Done::Settled(settled)
         });
@@ -190,17 +195,11 @@ impl SessionActor {
         let Some((call, context)) = self.call_in_context(id) else { return };
         let runnable = Runnable { resume: Some(attempt), ..runnable(call) };
         let calls = Arc::clone(&self.shared.calls);
-        let recorder = self.recorder();
-        self.spawn(key, async move {
-            let (recorder, passed_on) = recorder;
-            let call = async {
-                let settled = calls.stop(&runnable, &context, &recorder).await;
-                drop(recorder);
-                settled
-            };
-            let (settled, ()) = tokio::join!(call, passed_on);
-            Done::Settled(settled)
-        });
+        let recorder = Recorder::new(self.reports.records());
+        self.spawn(
+            key,
+            async move { Done::Settled(calls.stop(&runnable, &context, &recorder).await) },
+        );
     }
 
     fn call_in_context(&self, id: &CallId) -> Option<(&Call, CallContext)> {
@@ -228,31 +227,44 @@ impl SessionActor {
         })
     }
 
-    /// A recorder, and the work of passing on what it is given; both end together.
-    fn recorder(&mut self) -> (Recorder, impl Future<Output = ()> + Send + use<>) {
-        let (sender, mut records) = mpsc::channel::<Record>(CHANNEL_CAPACITY);
-        let reports = self.reports.sender();
-        let pass_on = async move {
-            while let Some(record) = records.recv().await {
-                if reports.send(Report::Record(record)).await.is_err() {
-                    return;
-                }
-            }
-        };
-        (Recorder::new(sender), pass_on)
-    }
-
-    fn progress(&mut self) -> (mpsc::Sender<Progress>, impl Future<Output = ()> + Send + use<>) {
-        let (sender, mut progress) = mpsc::channel::<Progress>(CHANNEL_CAPACITY);
-        let is_wanted = self.watchers.want_glimpses();
-        let reports = self.reports.sender();
-        let pass_on = async move {
-            while is_wanted && let Some(progress) = progress.recv().await {
+    /// Where a call's signs of life go, and the work of showing them; both end together.
+    fn progress(&mut self) -> (mpsc::Sender<Progress>, Option<Shown>) {
+        if !self.watchers.want_glimpses() {
+            return (self.shared.unseen.progress.clone(), None);
+        }
+        let (sender, mut progress) = mpsc::channel(CHANNEL_CAPACITY);
+        let reports = self.reports.shown();
+        let show = async move {
+            while let Some(progress) = progress.recv().await {
                 // Progress may be lost.
                 let _ = reports.try_send(Report::Progress(progress));
             }
         };
-        (sender, pass_on)
+        (sender, Some(show.boxed()))
+    }
+}
+
+/// Shows what an effect does as long as it runs.
+type Shown = BoxFuture<'static, ()>;
+
+/// Senders to nobody, for what is not watched.
+#[derive(Debug)]
+pub struct Unseen {
+    deltas: mpsc::Sender<Delta>,
+    progress: mpsc::Sender<Progress>,
+}
+
+impl Default for Unseen {
+    fn default() -> Self {
+        Self { deltas: mpsc::channel(1).0, progress: mpsc::channel(1).0 }
+    }
+}
+
+/// Works, and shows meanwhile, if anybody looks.
+async fn beside<T>(work: impl Future<Output = T>, shown: Option<Shown>) -> T {
+    match shown {
+        Some(shown) => tokio::join!(work, shown).0,
+        None => work.await,
     }
 }
 
@@ -272,19 +284,6 @@ pub(super) async fn passed(gate: Option<oneshot::Receiver<()>>) -> bool {
     match gate {
         Some(durable) => durable.await.is_ok(),
         None => true,
-    }
-}
-
-async fn forward_deltas(
-    deltas: Option<mpsc::Receiver<Delta>>,
-    request: u32,
-    reports: mpsc::Sender<Report>,
-) {
-    let Some(mut deltas) = deltas else { return };
-    while let Some(delta) = deltas.recv().await {
-        if reports.send(Report::Delta { request, delta }).await.is_err() {
-            return;
-        }
     }
 }
 

@@ -6,14 +6,18 @@ mod held;
 
 use std::{
     collections::VecDeque,
+    future::poll_fn,
     panic::AssertUnwindSafe,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
 };
 
-use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesOrdered};
-use tokio::{sync::oneshot, time::Instant};
+use futures_util::FutureExt as _;
+use tokio::{
+    sync::oneshot,
+    time::{Instant, Sleep, sleep_until},
+};
 use uuid::Uuid;
 
 use self::held::Held;
@@ -84,6 +88,23 @@ fn fold(session: &mut Session, recorded: &Recorded) -> Result<(), SessionError> 
 /// Something that waits for an event to be durable; told why if it never will be.
 type Release = Box<dyn FnOnce(Result<(), &AppendError>) + Send>;
 
+/// What is to be done next.
+#[derive(Debug)]
+pub(super) enum Turn {
+    /// An append was answered.
+    Appended(Result<u64, AppendError>),
+    /// What is held has waited long enough.
+    Due,
+}
+
+/// An append that is not answered yet.
+#[derive(Debug)]
+struct InFlight {
+    answer: oneshot::Receiver<Result<u64, AppendError>>,
+    events: u64,
+    since: Instant,
+}
+
 pub(super) struct Log {
     journal: Arc<dyn Journal>,
     session: SessionId,
@@ -93,7 +114,10 @@ pub(super) struct Log {
     held: Held,
     /// Events that nobody may be told of yet.
     pending: VecDeque<Noted>,
-    appends: FuturesOrdered<BoxFuture<'static, Result<u64, AppendError>>>,
+    /// When what is held is due.
+    timer: Option<Pin<Box<Sleep>>>,
+    /// Appends that are not answered yet, in order.
+    appends: VecDeque<InFlight>,
     durable: u64,
     waiting: VecDeque<(u64, Release)>,
     state: (SessionState, Option<i64>),
@@ -114,7 +138,8 @@ impl Log {
             tracker: RunTracker::at(current.unwrap_or_default()),
             held: Held::default(),
             pending: VecDeque::new(),
-            appends: FuturesOrdered::new(),
+            timer: None,
+            appends: VecDeque::new(),
             durable: folded.last_seq,
             waiting: VecDeque::new(),
             state: (SessionState::Idle, None),
@@ -174,11 +199,6 @@ impl Log {
         self.append();
     }
 
-    /// When events will have waited long enough; `None` if none wait.
-    pub(super) fn hand_over_at(&self) -> Option<Instant> {
-        self.held.due()
-    }
-
     /// Hands over what is held, if anything is.
     pub(super) fn hand_over(&mut self) {
         if !self.held.is_empty() {
@@ -202,16 +222,9 @@ impl Log {
             state,
             wake_at_ms,
         });
-        let since = Instant::now();
-        self.appends.push_back(
-            async move {
-                let answer = answer.await.unwrap_or(Err(AppendError::Closed));
-                let events = u64::try_from(count).unwrap_or(u64::MAX);
-                callboard_telemetry::metrics::journal_append(events, since.elapsed());
-                answer
-            }
-            .boxed(),
-        );
+        let events = u64::try_from(count).unwrap_or(u64::MAX);
+        self.appends.push_back(InFlight { answer, events, since: Instant::now() });
+        self.timer = None;
     }
 
     /// True if everything is durable.
@@ -221,14 +234,29 @@ impl Log {
 
     /// The next append that was answered; pending for ever if none is under way.
     pub(super) async fn appended(&mut self) -> Result<u64, AppendError> {
-        std::future::poll_fn(|context| self.poll_appended(context)).await
+        poll_fn(|context| self.poll_appended(context)).await
     }
 
     fn poll_appended(&mut self, context: &mut Context<'_>) -> Poll<Result<u64, AppendError>> {
-        match Pin::new(&mut self.appends).poll_next_unpin(context) {
-            Poll::Ready(Some(answer)) => Poll::Ready(answer),
-            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        let Some(first) = self.appends.front_mut() else { return Poll::Pending };
+        let Poll::Ready(answer) = first.answer.poll_unpin(context) else { return Poll::Pending };
+        callboard_telemetry::metrics::journal_append(first.events, first.since.elapsed());
+        self.appends.pop_front();
+        Poll::Ready(answer.unwrap_or(Err(AppendError::Closed)))
+    }
+
+    /// What is to be done next; pending for ever if nothing is under way.
+    pub(super) async fn next(&mut self) -> Turn {
+        poll_fn(|context| self.poll(context)).await
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Turn> {
+        if let Poll::Ready(answer) = self.poll_appended(context) {
+            return Poll::Ready(Turn::Appended(answer));
         }
+        let Some(due) = self.held.due() else { return Poll::Pending };
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(due)));
+        timer.poll_unpin(context).map(|()| Turn::Due)
     }
 
     /// Moves the watermark: releases what waited and gives the events that may be told now.

@@ -18,6 +18,7 @@ use tracing::warn;
 use super::{
     actor::{Exit, SessionActor},
     clock::Clock,
+    effects::Unseen,
     error::SessionError,
     handle::SessionHandle,
     message::Message,
@@ -50,6 +51,8 @@ pub struct Shared {
     pub models: Arc<Models>,
     /// Sets of tools that were shown to models.
     pub offers: Offers,
+    /// Where goes what nobody watches.
+    pub unseen: Unseen,
     /// Whether our ownership is confirmed.
     pub discovery: Arc<dyn Discovery>,
     /// What we own.

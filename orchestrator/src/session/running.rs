@@ -1,30 +1,46 @@
 //! Effects that run: futures of the actor's own task, so that a step wakes no second thread. Each is
 //! dropped with the actor or once it is no longer wanted; a panic in one ends that one alone.
+//!
+//! There are few at a time, so each is polled whenever the actor is: a set that knows which of them
+//! was woken would have to wake the actor while it runs, and with it another thread.
 
-use std::{collections::HashMap, future::Future, panic::AssertUnwindSafe};
+use std::{
+    future::{Future, poll_fn},
+    panic::AssertUnwindSafe,
+    task::{Context, Poll},
+};
 
 use futures_util::{
-    FutureExt as _, StreamExt as _,
-    future::{AbortHandle, Abortable, BoxFuture},
-    stream::FuturesUnordered,
+    FutureExt as _,
+    future::{BoxFuture, CatchUnwind},
 };
-use tracing::{Instrument as _, Span};
+use tracing::{Instrument as _, Span, instrument::Instrumented};
 
-use super::effects::Done;
+use super::{
+    effects::Done,
+    report::{Report, Reports},
+};
 use crate::run::effect::Key;
 
 /// An effect panicked; the log has its words.
 #[derive(Debug)]
 pub(super) struct Panicked;
 
-#[derive(Debug, Default)]
-pub(super) struct Running {
-    by_key: HashMap<Key, AbortHandle>,
-    work: FuturesUnordered<BoxFuture<'static, Ended>>,
+/// What comes of effects that run.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// One reports something.
+    Report(Report),
+    /// One is over.
+    Ended(Key, Result<Done, Panicked>),
 }
 
-/// How a future ended; `None` if it was dropped before.
-type Ended = Option<(Key, Result<Done, Panicked>)>;
+#[derive(Default)]
+pub(super) struct Running {
+    effects: Vec<(Key, Work)>,
+}
+
+type Work = CatchUnwind<AssertUnwindSafe<Instrumented<BoxFuture<'static, Done>>>>;
 
 impl Running {
     /// Runs `work` in `span` until it ends or is no longer wanted.
@@ -34,61 +50,58 @@ impl Running {
         span: Span,
         work: impl Future<Output = Done> + Send + 'static,
     ) {
-        let (handle, registration) = AbortHandle::new_pair();
         // Boxed first: what wraps it then moves a pointer, not some kilobytes.
         let work = AssertUnwindSafe(work.boxed().instrument(span)).catch_unwind();
-        let work = Abortable::new(work, registration);
-        self.by_key.insert(key.clone(), handle);
-        let ended = async move {
-            let ended = work.await.ok()?;
-            Some((key, ended.map_err(|_| Panicked)))
-        };
-        self.work.push(ended.boxed());
+        self.effects.push((key, work));
     }
 
     pub(super) fn contains(&self, key: &Key) -> bool {
-        self.by_key.contains_key(key)
+        self.keys().any(|running| running == key)
     }
 
     /// True if nothing runs.
     pub(super) fn is_empty(&self) -> bool {
-        self.by_key.is_empty()
+        self.effects.is_empty()
     }
 
     /// What runs.
     pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
-        self.by_key.keys()
+        self.effects.iter().map(|(key, _)| key)
     }
 
     /// Drops all others.
     pub(super) fn keep(&mut self, is_wanted: impl Fn(&Key) -> bool) {
-        self.by_key.retain(|key, work| {
-            let keeps = is_wanted(key);
-            if !keeps {
-                work.abort();
-            }
-            keeps
-        });
+        self.effects.retain(|(key, _)| is_wanted(key));
     }
 
-    /// The next one that ends; pending for ever where none runs.
-    pub(super) async fn next(&mut self) -> (Key, Result<Done, Panicked>) {
-        loop {
-            match self.work.next().await {
-                Some(Some((key, ended))) => {
-                    self.by_key.remove(&key);
-                    return (key, ended);
-                }
-                // It was dropped.
-                Some(None) => {}
-                None => return std::future::pending().await,
+    /// What comes next of those that run: what one of them reports, or its end. Pending for ever
+    /// where none runs.
+    pub(super) async fn next(&mut self, reports: &mut Reports) -> Step {
+        poll_fn(|context| {
+            if let Poll::Ready(report) = reports.poll(context) {
+                return Poll::Ready(Step::Report(report));
+            }
+            if let Poll::Ready((key, ended)) = self.poll(context) {
+                return Poll::Ready(Step::Ended(key, ended));
+            }
+            // A fact that was handed over just now wakes nobody.
+            reports.record().map_or(Poll::Pending, |report| Poll::Ready(Step::Report(report)))
+        })
+        .await
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<(Key, Result<Done, Panicked>)> {
+        for nth in 0..self.effects.len() {
+            if let Poll::Ready(ended) = self.effects[nth].1.poll_unpin(context) {
+                let (key, _) = self.effects.remove(nth);
+                return Poll::Ready((key, ended.map_err(|_| Panicked)));
             }
         }
+        Poll::Pending
     }
 
     /// Drops all.
     pub(super) fn clear(&mut self) {
-        self.by_key.clear();
-        self.work.clear();
+        self.effects.clear();
     }
 }
