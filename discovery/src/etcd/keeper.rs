@@ -1,6 +1,6 @@
-//! Keeps one lease alive: a keep-alive at every third of its time, a new stream when an answer is
-//! late, a new lease when the old one has ended. What is bound to the lease is put back by
-//! `registrar.rs`, which is next.
+//! Keeps one lease alive: a keep-alive at every third of its time, a new stream at the next member
+//! when an answer takes a quarter of it, a new lease when the old one has ended. What is bound to the
+//! lease is put back by `registrar.rs`, which is next.
 
 use std::{sync::Arc, time::Duration};
 
@@ -81,16 +81,18 @@ impl Keeper {
 
     async fn keep(&mut self) -> End {
         let Pulse { lease, ttl, .. } = *self.pulse.borrow();
-        let third = ttl / 3;
+        // Of three members one may stand still and another not know yet who leads: there must be time
+        // for the third one before the lease ends.
+        let (third, late) = (ttl / 3, ttl / 4);
         let mut asked = Instant::now();
-        let opened = timeout(third, self.client.keep_alive(lease)).await;
+        let opened = timeout(late, self.client.keep_alive(lease)).await;
         let mut dialogue = match opened {
             Ok(Ok(dialogue)) => dialogue,
             Ok(Err(failure)) => return End::Stream(failure),
             Err(_) => return self.stalled(),
         };
         loop {
-            match timeout(third, dialogue.answers.message()).await {
+            match timeout(late, dialogue.answers.message()).await {
                 Ok(Ok(Some(answer))) if answer.ttl <= 0 => return End::Lease,
                 Ok(Ok(Some(answer))) => self.pulse.send_modify(|pulse| {
                     pulse.asked = asked;
@@ -116,7 +118,7 @@ impl Keeper {
     /// A stream can stall without an error; the next one gets a connection of its own.
     fn stalled(&mut self) -> End {
         self.client.turn();
-        End::Stream(Failure::Away("no answer within a third of the lease".to_owned()))
+        End::Stream(Failure::Away("no answer within a quarter of the lease".to_owned()))
     }
 
     async fn renew(&mut self, backoff: &mut Backoff) {
