@@ -6,7 +6,10 @@ use std::{path::PathBuf, sync::Arc};
 
 use callboard_discovery::{Address, Discovery, InstanceId, transport::Credentials};
 use callboard_telemetry::MetricsHandle;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{self, SeqAccess, Visitor, value::SeqAccessDeserializer},
+};
 use tokio::sync::watch;
 
 use crate::{
@@ -102,16 +105,25 @@ pub struct Agent {
 
 /// A name, or a list of names.
 fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged, expecting = "expected the name of a model or a list of names")]
-    enum Names {
-        One(String),
-        Many(Vec<String>),
+    from.deserialize_any(Names)
+}
+
+struct Names;
+
+impl<'de> Visitor<'de> for Names {
+    type Value = Vec<String>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the name of a model or a list of names")
     }
-    Names::deserialize(from).map(|names| match names {
-        Names::One(name) => vec![name],
-        Names::Many(names) => names,
-    })
+
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(vec![name.to_owned()])
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, names: A) -> Result<Self::Value, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(names))
+    }
 }
 
 impl Default for Agent {

@@ -29,6 +29,7 @@ use tokio::{
 };
 use tracing::warn;
 
+pub use self::names::check as check_name;
 pub use self::tools::Tools;
 use self::{
     auto::Auto,

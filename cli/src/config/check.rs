@@ -2,6 +2,7 @@
 //! process starts with them. Next: `secrets`.
 
 use callboard_orchestrator::call::{Policy, limits::Limits};
+use callboard_orchestrator::model::check_name;
 
 use super::fields::{Fault, FaultKind};
 use super::settings::Settings;
@@ -23,6 +24,12 @@ pub(super) fn faults(settings: &Settings) -> Vec<Fault> {
             fault(&format!("orchestrator.agent.{key}"), reason)
         })
         .collect();
+    if agent.model.is_empty() {
+        faults
+            .push(fault("orchestrator.agent.model", "it names no model; leave it out for `auto`"));
+    }
+    let unknown = agent.model.iter().filter_map(|name| check_name(name).err());
+    faults.extend(unknown.map(|error| fault("orchestrator.agent.model", &error.to_string())));
     if let Err(error) = settings.orchestrator.journal.check() {
         faults.push(fault("orchestrator.journal", &error.to_string()));
     }

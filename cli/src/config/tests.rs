@@ -151,6 +151,23 @@ fn a_file_given_by_hand_is_used_alone() {
 }
 
 #[test]
+fn models_that_do_not_exist_are_refused_before_anything_starts() {
+    for (text, says) in [
+        ("model = 'ofline'", "did you mean `offline`"),
+        ("model = ['auto', 'nope:x']", "unknown model `nope:x`"),
+        ("model = []", "names no model"),
+        ("model = 5", "expected the name of a model or a list of names"),
+    ] {
+        let home = Home::new().platform(&format!("[orchestrator.agent]\n{text}"));
+        let error = refused(&home.sources(&[]));
+        assert!(error.contains("`orchestrator.agent.model`") && error.contains(says), "{error}");
+    }
+    let home = Home::new().platform("[orchestrator.agent]\nmodel = 'offline'");
+    let loaded = load(&home.sources(&[])).unwrap();
+    assert_eq!(loaded.settings.orchestrator.agent.model, ["offline"]);
+}
+
+#[test]
 fn secrets_are_masked_wherever_they_came_from() {
     let home = Home::new();
     let loaded = load(&home.sources(&[("OPENAI_API_KEY", "sk-123456789")])).unwrap();

@@ -52,6 +52,14 @@ impl fmt::Display for Name<'_> {
     }
 }
 
+/// Whether a name means a model.
+///
+/// # Errors
+/// It means none.
+pub fn check(name: &str) -> Result<(), UnknownModel> {
+    Name::parse(name).map(|_| ()).ok_or_else(|| unknown(name))
+}
+
 /// The error for a name that means nothing, with the nearest one that would do.
 pub(super) fn unknown(name: &str) -> UnknownModel {
     let known = [AUTO, OFFLINE, "openai:NAME", "ollama:NAME"];
