@@ -1,9 +1,9 @@
 //! A session: a virtual actor, woken by its first message and folded away when it is idle.
 //!
-//! `handle` is its address, `message` what it understands, `actor` the thin shell around
-//! [`mod@crate::run`], `log` its hand on the journal, `effects` what it starts, `running` what of that
-//! is under way, `watchers` who is told, `pause` what stays while the journal takes nothing, `quarantine`
-//! which sessions are refused.
+//! `handle` is its address, `mailbox` the way there, `message` what it understands, `actor` the thin
+//! shell around [`mod@crate::run`], `log` its hand on the journal, `effects` what it starts, `running`
+//! what of that is under way, `watchers` who is told, `pause` what stays while the journal takes
+//! nothing, `quarantine` which sessions are refused.
 //! Which sessions live in this process is known to [`Sessions`]. Next: `run`.
 
 mod actor;
@@ -16,6 +16,7 @@ mod handle;
 mod inbox;
 mod leave;
 mod log;
+mod mailbox;
 mod message;
 mod offer;
 mod outcome;
@@ -29,7 +30,6 @@ mod rollback;
 mod running;
 mod watchers;
 
-pub(crate) use self::{clock::wall_ms, watchers::RunTracker};
 pub use self::{
     clock::Clock,
     effects::Unseen,
@@ -42,3 +42,4 @@ pub use self::{
     registry::{Ownership, Sessions, Shared},
     watchers::{Glimpse, Noted, Notice},
 };
+pub(crate) use self::{clock::wall_ms, watchers::RunTracker};

@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{sync::mpsc, time::Instant};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{Span, debug, error, info};
 
@@ -12,6 +12,7 @@ use super::{
     error::SessionError,
     leave::refuse_all,
     log::{Log, Turn},
+    mailbox::Receiver,
     message::Message,
     pause::Left,
     registry::{Ownership, Sessions, Shared},
@@ -130,7 +131,7 @@ impl SessionActor {
 
     pub(super) async fn run(
         &mut self,
-        mut inbox: mpsc::Receiver<Box<Message>>,
+        mut inbox: Receiver<Box<Message>>,
         stop: CancellationToken,
     ) -> Exit {
         // Boxed: it is over long before the rest.

@@ -1,9 +1,10 @@
 //! The address of a session actor.
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use super::{
     error::SessionError,
+    mailbox::Sender,
     message::{Attached, Decision, Message, Start, Started, Takeback, Watch, Wish},
 };
 use crate::run::{
@@ -14,7 +15,7 @@ use crate::run::{
 /// The address of a session actor. Dropping the last one lets the actor fold away.
 #[derive(Clone, Debug)]
 pub struct SessionHandle {
-    pub(super) mailbox: mpsc::Sender<Box<Message>>,
+    pub(super) mailbox: Sender<Box<Message>>,
 }
 
 impl SessionHandle {

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use tokio::{sync::mpsc, time::Instant};
+use tokio::time::Instant;
 use tracing::debug;
 
 use super::{
     actor::{Exit, SessionActor},
     error::SessionError,
+    mailbox::Receiver,
     message::Message,
 };
 
@@ -52,10 +53,7 @@ impl SessionActor {
 }
 
 /// Tells everybody who asks that the session cannot be opened.
-pub(super) async fn refuse_all(
-    inbox: &mut mpsc::Receiver<Box<Message>>,
-    error: &SessionError,
-) -> Exit {
+pub(super) async fn refuse_all(inbox: &mut Receiver<Box<Message>>, error: &SessionError) -> Exit {
     inbox.close();
     while let Some(message) = inbox.recv().await {
         message.refuse(match error {

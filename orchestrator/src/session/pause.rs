@@ -145,9 +145,9 @@ impl SessionActor {
     }
 
     /// What stays of it.
-    pub(super) fn leaves(&mut self) -> Box<Left> {
+    pub(super) fn leaves(&mut self) -> Left {
         self.tell_pause();
-        let mut left = self.left.take().unwrap_or_default();
+        let mut left = *self.left.take().unwrap_or_default();
         left.said = self.said;
         left.watchers = std::mem::take(&mut self.watchers);
         if let Some(run) = self.waits() {

@@ -11,7 +11,6 @@ use std::{
 
 use callboard_discovery::Discovery;
 use futures_util::FutureExt as _;
-use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
@@ -21,6 +20,7 @@ use super::{
     effects::Unseen,
     error::SessionError,
     handle::SessionHandle,
+    mailbox::{Receiver, mailbox},
     message::Message,
     offer::Offers,
     pause::{Left, Pauses, REOPEN_AFTER},
@@ -103,7 +103,7 @@ impl Sessions {
     pub fn new(shared: Arc<Shared>, tasks: TaskTracker, shutdown: CancellationToken) -> Arc<Self> {
         let (awake, quarantine) = (Mutex::default(), Quarantine::default());
         let pauses = Pauses::default();
-        Arc::new(Self { shared, awake, quarantine, pauses, tasks, shutdown })
+        Arc::new(Self { shared, awake, tasks, quarantine, pauses, shutdown })
     }
 
     /// What all sessions share.
@@ -137,7 +137,7 @@ impl Sessions {
         if self.shutdown.is_cancelled() {
             return Err(SessionError::NotOwner);
         }
-        let (mailbox, inbox) = mpsc::channel(MAILBOX_CAPACITY);
+        let (mailbox, inbox) = mailbox(MAILBOX_CAPACITY);
         let handle = SessionHandle { mailbox };
         let stop = self.shutdown.child_token();
         if let Some(what) = self.quarantine.refusal(id, ownership) {
@@ -163,7 +163,7 @@ impl Sessions {
                 let mut actor = actor;
                 let ran = AssertUnwindSafe(actor.run(inbox, stop)).catch_unwind().await;
                 let exit = ran.unwrap_or_else(|_| actor.broke());
-                let left = matches!(exit, Exit::Paused).then(|| actor.leaves());
+                let left = matches!(exit, Exit::Paused).then(|| Box::new(actor.leaves()));
                 (exit, left)
             };
             registry.stopped((&id, ownership), exit, left).await;
@@ -237,7 +237,7 @@ impl Sessions {
     }
 
     /// Lets an idle actor go, unless a message came meanwhile.
-    pub(super) fn retire(&self, id: &SessionId, inbox: &mpsc::Receiver<Box<Message>>) -> bool {
+    pub(super) fn retire(&self, id: &SessionId, inbox: &Receiver<Box<Message>>) -> bool {
         let mut awake = self.awake.lock().unwrap_or_else(PoisonError::into_inner);
         // Who has the handle sends without this lock; who sends too late meets a closed inbox and
         // asks again.
