@@ -6,6 +6,8 @@
 /// All points, each crossed in the life of one run with one call.
 pub const POINTS: &[&str] = &[
     "claim.before_journal",
+    "claim.before_commit",
+    "claim.after_commit",
     "claim.after_journal",
     "session.before_fold",
     "session.after_fold",
@@ -31,6 +33,9 @@ pub const OF_ROLLBACK: &[&str] =
 /// The points of a removal.
 pub const OF_REMOVAL: &[&str] =
     &["forget.after_noted", "forget.before_send", "forget.after_answer"];
+
+/// The points of the log of a journal in a file being moved into it, which takes more than one run.
+pub const OF_FILE: &[&str] = &["checkpoint.before_move", "checkpoint.after_move"];
 
 /// Owner that poisons the event in which it takes a session over: who folds that event panics.
 pub const POISON: &str = "poison";
@@ -75,7 +80,7 @@ mod armed {
 
     use rustix::process::{Signal, getpid, kill_process};
 
-    use super::{OF_REMOVAL, OF_ROLLBACK, POINTS};
+    use super::{OF_FILE, OF_REMOVAL, OF_ROLLBACK, POINTS};
 
     /// The point that is armed.
     static ARMED: OnceLock<Armed> = OnceLock::new();
@@ -121,7 +126,7 @@ mod armed {
     }
 
     fn is_point(name: &str) -> bool {
-        [POINTS, OF_ROLLBACK, OF_REMOVAL].iter().any(|points| points.contains(&name))
+        [POINTS, OF_ROLLBACK, OF_REMOVAL, OF_FILE].iter().any(|points| points.contains(&name))
     }
 
     /// See [`crash_point`](super::crash_point).

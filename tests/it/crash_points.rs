@@ -5,6 +5,7 @@
 //! Each point once is here; those of a rollback are in `crash_points/rollback.rs`, and one fault many
 //! times is `crash_points/soak.rs`.
 
+mod file;
 mod rollback;
 mod soak;
 
@@ -143,9 +144,6 @@ impl Scenario {
                 live.borrow().instances.values().any(|one| one.pid == owner.pid).then_some(())
             })
             .await;
-        }
-        if cluster.ledger.stale() > 0 {
-            println!("a late call was refused: {self:?}");
         }
         let run = run.unwrap_or_else(|_| panic!("{self:?}: the run does not end"));
         assert_eq!(run["tool_calls"][0]["tool"], self.tool, "{self:?}");

@@ -4,7 +4,7 @@
 mod append;
 mod crowd;
 mod damage;
-mod deployments;
+pub(crate) mod deployments;
 mod disk;
 mod fencing;
 mod fixture;
@@ -14,7 +14,7 @@ pub(crate) mod outage;
 mod place;
 mod server;
 mod tls;
-mod whole;
+pub(crate) mod whole;
 
 use callboard_orchestrator::{
     journal::{Append, Epoch, SessionState},

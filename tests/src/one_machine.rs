@@ -112,7 +112,7 @@ impl OneMachine {
     /// A request that begins a run in which the model calls `tool` once.
     pub fn request(&self, tool: &str) -> reqwest::RequestBuilder {
         let body = json!({"input": format!("{tool} 50"), "approve": ["*"]});
-        self.client().post(format!("{}/v1/runs", self.url)).json(&body)
+        client().post(format!("{}/v1/runs", self.url)).json(&body)
     }
 
     /// Begins a run; its stream.
@@ -122,7 +122,7 @@ impl OneMachine {
 
     /// Opens a session with a title; its id, if that was acknowledged.
     pub async fn open(&self, title: &str) -> Option<String> {
-        let request = self.client().post(format!("{}/v1/sessions", self.url));
+        let request = client().post(format!("{}/v1/sessions", self.url));
         let answer = request.json(&json!({"title": title})).send().await.ok()?;
         if !answer.status().is_success() {
             return None;
@@ -131,11 +131,17 @@ impl OneMachine {
         session["id"].as_str().map(str::to_owned)
     }
 
+    /// What the API answers: status and body.
+    pub async fn get(&self, path: &str) -> (u16, serde_json::Value) {
+        let answer = client().get(format!("{}{path}", self.url)).send().await.unwrap();
+        (answer.status().as_u16(), answer.json().await.unwrap())
+    }
+
     /// Waits until the gateway knows the ledger.
     pub async fn offers_ledger(&self) {
         let deadline = std::time::Instant::now() + READY;
         loop {
-            let answer = self.client().get(format!("{}/v1/tools", self.url)).send().await;
+            let answer = client().get(format!("{}/v1/tools", self.url)).send().await;
             let text = match answer {
                 Ok(answer) => answer.text().await.unwrap_or_default(),
                 Err(error) => error.to_string(),
@@ -151,12 +157,6 @@ impl OneMachine {
     /// Calls of which the ledger was asked more than once to begin.
     pub fn twice(&self) -> HashMap<String, usize> {
         self.ledger.counts().into_iter().filter(|(_, count)| *count > 1).collect()
-    }
-
-    fn client(&self) -> reqwest::Client {
-        let mut headers = HeaderMap::new();
-        headers.insert("authorization", format!("Bearer {API_TOKEN}").parse().unwrap());
-        http_client(headers)
     }
 
     fn log(&self) -> PathBuf {
@@ -183,4 +183,10 @@ fn spawn(mut command: Command, log: &Path) -> Child {
     let log = std::fs::File::create(log).unwrap();
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).kill_on_drop(true);
     command.spawn().unwrap()
+}
+
+fn client() -> reqwest::Client {
+    let mut headers = HeaderMap::new();
+    headers.insert("authorization", format!("Bearer {API_TOKEN}").parse().unwrap());
+    http_client(headers)
 }

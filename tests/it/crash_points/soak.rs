@@ -71,7 +71,12 @@ const FAULTS: &[Fault] = &[
         number: 38,
         what: "claims that meet, and are cut short",
         rounds: 100,
-        points: &["claim.before_journal", "claim.after_journal"],
+        points: &[
+            "claim.before_journal",
+            "claim.before_commit",
+            "claim.after_commit",
+            "claim.after_journal",
+        ],
         acts: &[Act::Kill, Act::Stop, Act::StopLong],
     },
 ];

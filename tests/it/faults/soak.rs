@@ -4,7 +4,10 @@
 use std::time::Instant;
 
 use super::{clock, cuts, etcd, services, watch};
-use crate::{crash_points, failover};
+use crate::{
+    crash_points, failover,
+    journal::{deployments, machine, outage, whole},
+};
 
 /// A fault: its number in the table, what it is, how often, and the tests of it, in turn.
 type Fault = (u32, &'static str, usize, &'static [fn()]);
@@ -64,6 +67,42 @@ const FAULTS: &[Fault] = &[
         &[
             cuts::commits_whose_answers_are_lost_are_told_once,
             cuts::a_database_that_crashes_under_runs_loses_and_repeats_nothing,
+        ],
+    ),
+    (
+        22,
+        "the database is away for longer than appends wait, or at the start",
+        20,
+        &[
+            outage::runs_outlast_a_database_that_is_away_for_longer_than_they_wait,
+            outage::a_database_that_is_away_at_the_start_is_waited_for,
+        ],
+    ),
+    (
+        23,
+        "the journal's disk is full, or read only",
+        20,
+        &[
+            whole::a_run_waits_for_space_says_why_and_goes_on,
+            machine::a_disk_that_turns_read_only_ends_the_process_and_loses_nothing,
+            machine::a_read_only_state_is_refused_by_name_and_goes_on_when_it_is_not,
+        ],
+    ),
+    (
+        24,
+        "a sync of the journal fails",
+        50,
+        &[machine::a_sync_that_fails_ends_the_process_and_loses_nothing],
+    ),
+    (
+        25,
+        "a byte flips, a generation is raised, a second instance or deployment comes",
+        20,
+        &[
+            machine::a_flipped_byte_is_the_trouble_of_one_session_and_named,
+            machine::a_journal_of_another_generation_goes_on_under_it,
+            machine::a_second_instance_on_one_state_is_refused_and_disturbs_nobody,
+            deployments::a_second_deployment_on_one_database_is_refused_and_disturbs_nobody,
         ],
     ),
     (

@@ -49,7 +49,7 @@ async fn a_journal_that_nobody_asked_for_is_anyones() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_second_deployment_on_one_database_is_refused_and_disturbs_nobody() {
+pub(crate) async fn a_second_deployment_on_one_database_is_refused_and_disturbs_nobody() {
     let (etcd, postgres) = (Etcd::start().await, Postgres::shared().await);
     let cluster = Cluster::start(&etcd, postgres, "rebalance_after_ms = 600000\n").await;
     let owner = cluster.orchestrator(&[]);

@@ -82,7 +82,8 @@ pub(crate) async fn a_read_only_state_is_refused_by_name_and_goes_on_when_it_is_
     let name = "journal::machine::a_read_only_state_is_refused_by_name_and_goes_on_when_it_is_not";
     let Some(disk) = SmallDisk::inside(32 * 1024, name).await else { return };
     let callboard = Callboard::new().env("XDG_STATE_HOME", disk.path().to_str().unwrap());
-    callboard.run(&["ask", "What is 6 * 7?"]).await.expect(0);
+    let asked = callboard.run(&["ask", "What is 6 * 7?"]).await.expect(0);
+    assert!(asked.stdout.contains("42"), "{asked:?}");
     callboard.nothing_is_left().await;
     disk.set_read_only(true);
     let refused = callboard.run(&["ask", "What is 6 * 8?"]).await;
@@ -142,4 +143,47 @@ pub(crate) async fn a_journal_of_another_generation_goes_on_under_it() {
         OVER (PARTITION BY session ORDER BY seq) AS falls FROM event) WHERE falls";
     let falls: i64 = file.query_row(falls, [], |row| row.get(0)).unwrap();
     assert_eq!(falls, 0, "generations never fall");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+pub(crate) async fn a_flipped_byte_is_the_trouble_of_one_session_and_named() {
+    let machine = OneMachine::start(None).await;
+    let mut first = machine.orchestrator(&[]);
+    machine.offers_ledger().await;
+    let begun = join_all(LEDGER_TOOLS.map(|tool| machine.begin(tool))).await;
+    let mut runs = results(begun).await;
+    first.start_kill().unwrap();
+    first.wait().await.unwrap();
+    let log = machine.journal().with_extension("db-wal");
+    let whole = std::fs::read(&log).unwrap();
+    let mut flipped = whole.clone();
+    // In the middle of what was acknowledged.
+    flipped[whole.len() / 2] ^= 1;
+    std::fs::write(&log, &flipped).unwrap();
+    let mut refused = machine.orchestrator(&[]);
+    let ended = tokio::time::timeout(SOON, refused.wait()).await.expect("it ends by itself");
+    assert_eq!(ended.unwrap().code(), Some(1));
+    assert!(machine.said().contains("its log is damaged at frame"), "{}", machine.said());
+    std::fs::write(&log, &whole).unwrap();
+
+    let damaged = runs.remove(1).0["session"].as_str().unwrap().to_owned();
+    let file = rusqlite::Connection::open(machine.journal()).unwrap();
+    let sql = "UPDATE event SET payload = CAST(substr(payload, 1, length(payload) - 1) || x'7e'
+        AS BLOB) WHERE seq = 4 AND session = (SELECT key FROM session WHERE id = ?1)";
+    assert_eq!(file.execute(sql, [&damaged]).unwrap(), 1);
+    drop(file);
+    let _second = machine.orchestrator(&[]);
+    machine.offers_ledger().await;
+    for (run, _) in &runs {
+        let path = format!("/v1/sessions/{}", run["session"].as_str().unwrap());
+        assert_eq!(machine.get(&path).await.0, 200);
+    }
+    let (status, body) = machine.get(&format!("/v1/sessions/{damaged}")).await;
+    assert_eq!((status, body["reason"].as_str()), (500, Some("session_damaged")), "{body}");
+    assert!(body["detail"].as_str().unwrap().contains("event 4"), "{body}");
+    let doctor = machine.run(&["doctor"]).await;
+    assert!(doctor.stdout.contains(&damaged) && doctor.stdout.contains("event 4"), "{doctor:?}");
+    let more = results(vec![machine.begin("ledger_add").await]).await;
+    assert_eq!(more[0].0["status"], "completed");
+    assert!(machine.twice().is_empty());
 }

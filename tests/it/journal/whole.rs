@@ -112,7 +112,7 @@ async fn wrong_credentials_end_the_start_with_a_way_out() {
 }
 
 #[tokio::test]
-async fn a_run_waits_for_space_says_why_and_goes_on() {
+pub(crate) async fn a_run_waits_for_space_says_why_and_goes_on() {
     let name = "journal::whole::a_run_waits_for_space_says_why_and_goes_on";
     let Some(disk) = SmallDisk::inside(32 * 1024, name).await else { return };
     let disk = Arc::new(disk);

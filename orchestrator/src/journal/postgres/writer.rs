@@ -197,7 +197,12 @@ impl Writer {
         let ready = self.ready.as_ref().ok_or_else(super::upkeep::not_connected)?;
         let client = &ready.link.client;
         let answer = match command {
-            Command::Claim(claim, _) => Answer::Claimed(claim::apply(claim, client).await?),
+            Command::Claim(claim, _) => {
+                crash_point!("claim.before_commit");
+                let claimed = claim::apply(claim, client).await?;
+                crash_point!("claim.after_commit");
+                Answer::Claimed(claimed)
+            }
             Command::RaiseGeneration(deployment, _) => {
                 Answer::Generation(claim::raise_generation(client, deployment).await?)
             }

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode};
 
+use crate::crash::crash_point;
 use crate::journal::JournalError;
 use crate::journal::fault::Fault;
 
@@ -106,7 +107,10 @@ fn empty(writer: &Connection) -> rusqlite::Result<()> {
 }
 
 fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<()> {
-    connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(()))
+    crash_point!("checkpoint.before_move");
+    let moved = connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(()));
+    crash_point!("checkpoint.after_move");
+    moved
 }
 
 fn note(result: rusqlite::Result<()>, is_broken: &AtomicBool) {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::crash::crash_point;
 use crate::journal::fault::Fault;
 use crate::journal::queue::{Command, Counters, Queued, Work};
 use crate::journal::{AppendError, JournalError};
@@ -139,7 +140,9 @@ impl Writer {
         }
         let count = results.iter().filter(|result| result.is_ok()).count();
         if count > 0 {
+            crash_point!("journal.before_commit");
             transaction.commit()?;
+            crash_point!("journal.after_commit");
             self.committed(count);
         }
         Ok(results)
@@ -161,7 +164,13 @@ impl Writer {
                 Ok(())
             }
             Command::Claim(claim, reply) => {
-                self.answer(reply, |connection| claim::apply(&claim, connection))
+                let claimed = self.transacted(|connection| {
+                    let claimed = claim::apply(&claim, connection);
+                    crash_point!("claim.before_commit");
+                    claimed
+                });
+                crash_point!("claim.after_commit");
+                self.reply(reply, claimed)
             }
             Command::RaiseGeneration(_, reply) => self.answer(reply, claim::raise_generation),
             Command::Delete(session, reply) => {
@@ -181,15 +190,27 @@ impl Writer {
         reply: oneshot::Sender<Result<T, JournalError>>,
         work: impl FnOnce(&Connection) -> Result<T, Fault>,
     ) -> Result<(), Broken> {
-        let transact = || {
-            self.checkpoints.check()?;
-            let transaction =
-                self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let answer = work(&transaction)?;
-            transaction.commit()?;
-            Ok(answer)
-        };
-        let result: Result<T, Fault> = transact();
+        let result = self.transacted(work);
+        self.reply(reply, result)
+    }
+
+    fn transacted<T>(
+        &mut self,
+        work: impl FnOnce(&Connection) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        self.checkpoints.check()?;
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let answer = work(&transaction)?;
+        transaction.commit()?;
+        Ok(answer)
+    }
+
+    fn reply<T>(
+        &mut self,
+        reply: oneshot::Sender<Result<T, JournalError>>,
+        result: Result<T, Fault>,
+    ) -> Result<(), Broken> {
         let is_broken = matches!(result, Err(Fault::Write(_)));
         match &result {
             Ok(_) => self.committed(0),
