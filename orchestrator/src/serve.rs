@@ -97,9 +97,9 @@ pub async fn run(config: Config, node: Node, shutdown: CancellationToken) -> Res
     let registration = node.discovery.register(instance).await?;
     info!(instance = %registration.instance().id, "orchestrator serves");
     let discovery = (Arc::clone(&node.discovery), &*deployment);
-    let hold = partitions::hold(Arc::clone(&sessions), discovery, &registration, shutdown);
+    let holding = partitions::hold(Arc::clone(&sessions), discovery, &registration, shutdown);
     let held = tokio::select! {
-        held = hold => held.map_err(Error::from),
+        held = holding => held.map_err(Error::from),
         what = failed(journal.health()) => Err(Error::DiskFailed(what)),
     };
     drain(&shared, registration, [work, serving], &tasks).await;

@@ -71,7 +71,6 @@ struct Book {
     path: PathBuf,
     incarnation: String,
     state: Mutex<Entries>,
-    stale: AtomicU64,
     repeats: AtomicU64,
 }
 
@@ -209,11 +208,6 @@ impl Ledger {
         self.book.state.lock().unwrap().striking = each;
     }
 
-    /// How many requests of owners that are none any more were refused.
-    pub fn stale(&self) -> u64 {
-        self.book.stale.load(Ordering::SeqCst)
-    }
-
     /// How many requests met a call that was there already.
     pub fn repeats(&self) -> u64 {
         self.book.repeats.load(Ordering::SeqCst)
@@ -308,7 +302,6 @@ impl Book {
             path,
             incarnation: uuid::Uuid::new_v4().to_string(),
             state: Mutex::default(),
-            stale: AtomicU64::default(),
             repeats: AtomicU64::default(),
         })
     }
@@ -351,7 +344,6 @@ impl Book {
         let epoch = (epoch.generation, epoch.revision);
         let floor = state.floors.entry((call.deployment.clone(), call.partition)).or_default();
         if epoch < *floor {
-            self.stale.fetch_add(1, Ordering::SeqCst);
             return Err(refuse(Code::FailedPrecondition, reason::STALE_OWNER));
         }
         *floor = epoch;

@@ -101,7 +101,7 @@ impl Pulse {
             Health::Well => tracing::info!(?lasted, "journal takes appends again"),
             Health::Away(what) => tracing::warn!(what, "journal does not answer; runs wait for it"),
             Health::Full(what) => {
-                tracing::warn!(what, "journal's disk is full; runs wait for space")
+                tracing::warn!(what, "journal's disk is full; runs wait for space");
             }
             Health::Failed(what) => tracing::error!(what, "journal stopped: its disk failed"),
         }

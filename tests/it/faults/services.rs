@@ -140,7 +140,7 @@ pub(super) async fn a_call_of_an_owner_that_is_none_any_more_is_refused_by_the_s
     // The other one makes the call, and ends the run.
     let run = events.result().await;
     assert_eq!(cluster.owned_by(other.pid), 256);
-    let (line, refused) = call_as(&cluster, &events.session, epoch).await;
+    let (entry, refused) = call_as(&cluster, &events.session, epoch).await;
     let refused = refused.unwrap_err();
     let info = refused.get_details_error_info().map(|info| info.reason);
     assert_eq!(info.as_deref(), Some(reason::STALE_OWNER), "{refused}");
@@ -150,6 +150,6 @@ pub(super) async fn a_call_of_an_owner_that_is_none_any_more_is_refused_by_the_s
     let mut runs = results(&mut more).await;
     runs.push(run);
     check(&cluster, &runs).await;
-    assert!(!cluster.ledger.lines().contains(&line));
+    assert!(!cluster.ledger.lines().contains(&entry));
     assert!(service.runs());
 }

@@ -64,14 +64,14 @@ async fn one_team_waits_for_one_round_of_the_others() {
     let limits = Arc::new(Limits::new(&config).unwrap());
     let tool = sample::descriptor("files", "look");
     let deadline = Instant::now() + Duration::from_mins(10);
-    let (ended, mut order) = tokio::sync::mpsc::unbounded_channel();
+    let (ended, mut order) = tokio::sync::mpsc::channel(42);
     // Forty calls of a second each by one team, then two of another.
     for (n, team) in (0..42).map(|n| (n, if n < 40 { "loud" } else { "calm" })) {
         let (limits, tool, ended) = (Arc::clone(&limits), tool.clone(), ended.clone());
         tokio::spawn(async move {
             let _place = limits.enter(team, &tool, deadline).await.unwrap();
             tokio::time::sleep(Duration::from_secs(1)).await;
-            ended.send((n, Instant::now())).unwrap();
+            ended.send((n, Instant::now())).await.unwrap();
         });
     }
     drop(ended);
