@@ -84,6 +84,20 @@ struct Entries {
     striking: Duration,
 }
 
+impl Entries {
+    /// Lets nobody in who is no owner any more.
+    fn admit(&mut self, call: &wire::ToolCall) -> Result<(), Status> {
+        let epoch = call.epoch.unwrap_or_default();
+        let epoch = (epoch.generation, epoch.revision);
+        let floor = self.floors.entry((call.deployment.clone(), call.partition)).or_default();
+        if epoch < *floor {
+            return Err(refuse(Code::FailedPrecondition, reason::STALE_OWNER));
+        }
+        *floor = epoch;
+        Ok(())
+    }
+}
+
 impl Ledger {
     /// Starts it in `folder`, listening on TCP with the deployment token, and registers it.
     pub async fn start(
@@ -313,7 +327,7 @@ impl Book {
         mode: InvokeMode,
     ) -> Result<watch::Receiver<Option<String>>, Status> {
         let mut state = self.state.lock().unwrap();
-        self.admit(&mut state, &call)?;
+        state.admit(&call)?;
         if let Some(known) = state.calls.get(&call.call_id) {
             self.repeats.fetch_add(1, Ordering::SeqCst);
             return Ok(known.clone());
@@ -338,18 +352,6 @@ impl Book {
         Ok(outcome)
     }
 
-    /// Lets nobody in who is no owner any more.
-    fn admit(&self, state: &mut Entries, call: &wire::ToolCall) -> Result<(), Status> {
-        let epoch = call.epoch.unwrap_or_default();
-        let epoch = (epoch.generation, epoch.revision);
-        let floor = state.floors.entry((call.deployment.clone(), call.partition)).or_default();
-        if epoch < *floor {
-            return Err(refuse(Code::FailedPrecondition, reason::STALE_OWNER));
-        }
-        *floor = epoch;
-        Ok(())
-    }
-
     /// Strikes out the line of a call, or says whether it could be. The oracle asks for the name of
     /// the wish, and does not rely on it: whoever strikes twice is seen.
     fn strike(
@@ -359,7 +361,7 @@ impl Book {
         use wire::rollback_response::Result as Answer;
         let call = asked.call.clone().unwrap_or_default();
         let mut state = self.state.lock().unwrap();
-        self.admit(&mut state, &call)?;
+        state.admit(&call)?;
         if call.tool != LEDGER_KEEP {
             return Ok(Answer::NotReversible("What is written stays.".to_owned()));
         }
