@@ -38,7 +38,8 @@ impl Bucket {
         let full_at = self.full_at.max(now) + one;
         // It holds a minute's calls: one may be made as soon as no more than these are missing.
         let at = full_at.checked_sub(MINUTE).unwrap_or(now).max(now);
-        if at > limit {
+        // That a call which need not wait has no time left is for its deadline to say.
+        if at > now && at > limit {
             return Err(at - now);
         }
         self.full_at = full_at;
@@ -63,6 +64,8 @@ mod tests {
         for _ in 0..5 {
             assert_eq!(bucket.take(5, (start, start)), Ok(start));
         }
+        let late = (start + Duration::from_secs(12), start);
+        assert_eq!(bucket.clone().take(5, late), Ok(late.0), "it does not wait");
         // 12 s a call.
         assert_eq!(bucket.take(5, (start, start)), Err(Duration::from_secs(12)));
         let later = start + Duration::from_secs(7);
