@@ -277,7 +277,7 @@ fn unknown(started_ms: i64, of: Settling<'_>) -> CallSettled {
 }
 
 fn add_line(text: &mut String, line: &str) {
-    if !text.is_empty() && !line.is_empty() && !text.ends_with('\n') {
+    if !text.is_empty() && !line.is_empty() {
         text.push('\n');
     }
     text.push_str(line);

@@ -173,7 +173,7 @@ async fn what_hides_or_poses_as_a_prompt_reaches_nobody_and_is_kept_as_it_was() 
     // A page of what is kept is as clean, and is not kept once more.
     let page = (builtin::READ_ARTIFACT, false, 1);
     let (told, kept) = settled_with(&Config::default(), done("x\u{200b}y\n"), page).await;
-    assert_eq!(told.content, "xy\n[Not as it was: 1 invisible character is left out.]");
+    assert_eq!(told.content, "xy\n\n[Not as it was: 1 invisible character is left out.]");
     assert_eq!((told.artifact.as_str(), kept.len()), ("", 0));
     let output = Output { diagnostics: vec!["od\u{200b}d".to_owned()], ..Output::text("fine") };
     let (told, _) = settled(Ending::Done(output)).await;
