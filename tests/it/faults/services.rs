@@ -25,7 +25,7 @@ fn a_ledger_where_one_is_asked_for() {
     ledger_if_asked();
 }
 
-/// Until this many ledgers, and no others, are there.
+/// Until these ledgers are there. One that was killed may still be listed, and be tried.
 async fn are_there(cluster: &Cluster, ledgers: &[&Member]) {
     let live = cluster.discovery.live();
     within(SOON, "the ledgers are there", || {
@@ -69,10 +69,10 @@ pub(super) async fn a_service_that_is_killed_costs_no_read_and_repeats_no_change
         cluster.offers_ledger(&gateway).await;
         let (work, mut runs) = (Duration::from_secs(1), Vec::new());
         for tool in LEDGER_TOOLS {
-            let started = cluster.ledger.lines().len() + 6;
+            let before = cluster.ledger.lines().len();
             let mut streams = begin(&cluster, &[&gateway], (6, tool, work)).await;
-            within(SOON, "all calls are at work", || {
-                (cluster.ledger.lines().len() >= started).then_some(())
+            within(SOON, "calls are at work", || {
+                (cluster.ledger.lines().len() > before).then_some(())
             })
             .await;
             ledgers.remove(0).signal(Signal::KILL);
