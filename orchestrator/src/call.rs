@@ -48,13 +48,13 @@ use self::failure::{Failure, Kind};
 use self::limits::Limits;
 use self::outcome::Ending;
 use self::policy::Effect;
-use self::settle::{Settler, Settling};
+use self::settle::{Settler, Settling, millis};
 use crate::artifacts::Artifacts;
 use crate::catalog::tool::AnsweredBy;
 use crate::catalog::{Catalog, Snapshot, Tool};
 use crate::journal::Epoch;
 use crate::run::event::{
-    AttemptEnded, AttemptStarted, AttemptStatus, CallPlanned, CallSettled, CallStatus, Event,
+    AttemptEnded, AttemptStarted, AttemptStatus, CallPlanned, CallSettled, Event, Verdict,
 };
 use crate::run::ids::{CallId, RunId, SessionId};
 
@@ -98,6 +98,10 @@ pub struct Runnable {
     pub approved_preview: String,
     /// Effects taken away from the call: `read`, `write`, `execute`, `network`.
     pub denied_effects: Vec<String>,
+    /// What was decided on it.
+    pub verdict: Verdict,
+    /// The rule that decided.
+    pub rule: String,
     /// Attempts made so far.
     pub attempts: u32,
     /// An attempt that was started and whose end nobody knows: it is attached to first.
@@ -169,9 +173,9 @@ impl CallPath {
         let settled = async {
             let tool = self.tool_of(planned, context).await;
             let snapshot = self.catalog().snapshot();
-            let made = match tool.as_deref() {
+            let (made, waited) = match tool.as_deref() {
                 Some(tool) => self.make(tool, call, context, (recorder, &progress)).await?,
-                None => Made { ending: Ending::Failed(gone(planned)), attempts: call.attempts },
+                None => (never_made(call, gone(planned)), Duration::ZERO),
             };
             let said = tool.as_ref().map(|tool| &tool.descriptor);
             let is_open_world = said.is_some_and(|said| said.annotations.open_world);
@@ -190,48 +194,45 @@ impl CallPath {
                 attempts: made.attempts,
                 took: begun.elapsed(),
             };
-            Ok(self.settler.settle(made.ending, settling).await)
+            span::set(&Span::current(), names::ATTEMPTS, i64::from(made.attempts));
+            let settled = self.settler.settle(made.ending, settling).await;
+            Ok(CallSettled { waited_ms: millis(waited), ..settled })
         }
         .instrument(span.clone())
         .await?;
-        note(&span, planned, &settled, begun.elapsed());
+        note(&span, call, &settled, begun.elapsed());
         self.catalog().call_ended(&planned.call_id);
         Ok(settled)
     }
 
-    /// Limits, deadline, attempts.
+    /// Limits, deadline, attempts; and how long the limits took.
     async fn make(
         &self,
         tool: &Tool,
         call: &Runnable,
         context: &CallContext,
         (recorder, progress): (&Recorder, &mpsc::Sender<Progress>),
-    ) -> Result<Made, Abandoned> {
+    ) -> Result<(Made, Duration), Abandoned> {
         if let Some(unknown) = call.denied_effects.iter().find(|e| Effect::named(e).is_none()) {
             let words = format!("a rule takes away `{unknown}`, which this version cannot do");
-            let ending = Ending::Failed(Failure::new(Kind::Internal, words));
-            return Ok(Made { ending, attempts: call.attempts });
+            let failure = Failure::new(Kind::Internal, words);
+            return Ok((never_made(call, failure), Duration::ZERO));
         }
+        let begun = Instant::now();
         let timeout = Duration::from_millis(call.planned.timeout_ms);
-        let deadline = Deadline::new(Instant::now(), context.remaining, timeout);
+        let deadline = Deadline::new(begun, context.remaining, timeout);
         let entered = self.limits.enter(&context.team, &tool.descriptor, deadline.at()).await;
-        let _place = match entered {
-            Ok(place) => place,
+        let waited = begun.elapsed();
+        let job = Job { call, context, deadline, recorder, progress };
+        let made = match (entered, tool.descriptor.answered_by) {
             // What was started holds a place at its service already: it is asked about all the same.
-            Err(failure) if call.resume.is_none() => {
-                return Ok(Made { ending: Ending::Failed(failure), attempts: call.attempts });
+            (Err(failure), _) if call.resume.is_none() => never_made(call, failure),
+            (Ok(_place), AnsweredBy::Us(builtin)) => {
+                self.answer(builtin, call, context, recorder).await?
             }
-            Err(_) => {
-                return self
-                    .attempts
-                    .run(Job { call, context, deadline, recorder, progress })
-                    .await;
-            }
+            (_place, _) => self.attempts.run(job).await?,
         };
-        if let AnsweredBy::Us(builtin) = tool.descriptor.answered_by {
-            return self.answer(builtin, call, context, recorder).await;
-        }
-        self.attempts.run(Job { call, context, deadline, recorder, progress }).await
+        Ok((made, waited))
     }
 
     /// Answers a call ourselves, in the same words as a service would.
@@ -295,32 +296,28 @@ impl CallPath {
     }
 }
 
+/// What a call came to that got no attempt.
+fn never_made(call: &Runnable, failure: Failure) -> Made {
+    Made { ending: Ending::Failed(failure), attempts: call.attempts }
+}
+
 fn gone(planned: &CallPlanned) -> Failure {
     let words = format!("`{}` cannot be called now: its service is gone", planned.tool);
     Failure::new(Kind::Unavailable, words)
 }
 
 /// Says on the call's span and in the metrics how it ended.
-fn note(span: &Span, planned: &CallPlanned, settled: &CallSettled, took: Duration) {
-    let status = word(settled.status);
+fn note(span: &Span, call: &Runnable, settled: &CallSettled, took: Duration) {
+    let (planned, status) = (&call.planned, settled.status.as_str());
     span::set(span, names::STATUS, status);
     span::set(span, names::SERVICE, planned.service.clone());
+    span::set(span, names::VERDICT, call.verdict.as_str());
+    span::set(span, names::RULE, call.rule.clone());
+    span::set(span, names::WAITED, i64::try_from(settled.waited_ms).unwrap_or(i64::MAX));
     if let Some(failure) = &settled.failure {
         span::fail(span, &failure.kind, status);
     }
     metrics::tool_call(&planned.tool, status, took);
-}
-
-/// A status as the journal names it.
-fn word(status: CallStatus) -> &'static str {
-    match status {
-        CallStatus::Ok => "ok",
-        CallStatus::Failed => "failed",
-        CallStatus::Denied => "denied",
-        CallStatus::Blocked => "blocked",
-        CallStatus::Cancelled => "cancelled",
-        CallStatus::OutcomeUnknown => "outcome_unknown",
-    }
 }
 
 #[cfg(test)]

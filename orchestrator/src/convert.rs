@@ -21,7 +21,7 @@ use crate::{
     journal::{SessionRow, SessionState},
     run::{
         call::{Call, Phase},
-        event::{CallSettled, FailureInfo, Input, Limits, Recorded, SessionKind, Verdict},
+        event::{CallSettled, FailureInfo, Input, Limits, Recorded, SessionKind},
         ids::RunId,
         state::{Run, Waiting},
     },
@@ -175,11 +175,7 @@ fn calls_from(run: &Run, first: usize) -> impl Iterator<Item = agent::CallSummar
 fn call_summary(call: &Call, step: u32) -> agent::CallSummary {
     let settled = call.settled.as_ref();
     let planned = call.planned.as_ref();
-    let verdict = call.judged.as_ref().map_or("", |judged| match judged.verdict {
-        Verdict::Allow => "allow",
-        Verdict::Ask => "ask",
-        Verdict::Block => "block",
-    });
+    let verdict = call.judged.as_ref().map_or("", |judged| judged.verdict.as_str());
     agent::CallSummary {
         call_id: call.wanted.call_id.to_string(),
         tool: planned.map_or(&call.wanted.name, |planned| &planned.tool).clone(),
@@ -195,6 +191,9 @@ fn call_summary(call: &Call, step: u32) -> agent::CallSummary {
         step,
         choice: call.chosen.as_ref().map_or("", |chosen| chosen.choice.as_str()).to_owned(),
         undone: call.undone.clone().unwrap_or_default(),
+        rule: call.judged.as_ref().map_or(String::new(), |judged| judged.rule.clone()),
+        decided_by: call.decided.as_ref().map_or(String::new(), |decided| decided.by.clone()),
+        waited_ms: settled.map_or(0, |settled| settled.waited_ms),
     }
 }
 

@@ -52,6 +52,12 @@ pub const TEAM: &str = "callboard.team";
 pub const STATUS: &str = "callboard.status";
 /// Verdict on a call.
 pub const VERDICT: &str = "callboard.verdict";
+/// Rule that gave the verdict.
+pub const RULE: &str = "callboard.rule";
+/// Attempts that a call took.
+pub const ATTEMPTS: &str = "callboard.attempts";
+/// Milliseconds that a call waited for a place or its rate.
+pub const WAITED: &str = "callboard.waited_ms";
 /// A tool service.
 pub const SERVICE: &str = "callboard.service";
 /// Instance that an attempt went to.

@@ -73,6 +73,14 @@ async fn rules_are_tried_out_without_a_call() {
     callboard.nothing_is_left().await;
 }
 
+/// The newest session as a person is shown it.
+async fn shown(callboard: &Callboard, config: &str) -> String {
+    let listed = callboard.run(&["--config", config, "sessions", "list", "--json"]).await;
+    let listed = listed.expect(0).json();
+    let id = listed[0]["id"].as_str().unwrap_or_else(|| panic!("{listed}")).to_owned();
+    callboard.run(&["--config", config, "sessions", "show", &id]).await.expect(0).stdout
+}
+
 #[tokio::test]
 async fn a_condition_decides_what_runs() {
     let (callboard, file) = with_rules(RULES);
@@ -83,7 +91,13 @@ async fn a_condition_decides_what_runs() {
     let line = |args| ["--config", &config, "tools", "call", "write_file", "--args", args];
     let _ = callboard.run(&line(&inside)).await.expect(0);
     assert_eq!(std::fs::read_to_string(callboard.workspace().join("drafts/a.md")).unwrap(), "x\n");
+    let shown = shown(&callboard, &config).await;
+    let said = "ok · ask by preflight, answered by rule drafts · 1 attempt · files-";
+    assert!(shown.contains(said), "{shown}");
     let _ = callboard.run(&line(&outside)).await.expect(3);
+    let shown = self::shown(&callboard, &config).await;
+    let said = "denied · ask by default: development, answered by nobody · 0 attempts";
+    assert!(shown.contains(said), "{shown}");
     let line = ["--config", &config, "ask", "Read private/a.md"];
     let asked = callboard.run(&line).await;
     assert!(asked.code != 0 && !asked.stdout.contains("secret plan"), "{asked:?}");

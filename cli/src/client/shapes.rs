@@ -76,6 +76,12 @@ pub(crate) struct Call {
     pub(crate) step: u64,
     /// What was restored, where it was taken back.
     pub(crate) undone: String,
+    /// The rule that gave the verdict.
+    pub(crate) rule: String,
+    /// Who answered, once a person was asked.
+    pub(crate) decided_by: String,
+    /// What it waited for a place or its rate, in milliseconds.
+    pub(crate) waited_ms: u64,
 }
 
 /// What went wrong with a call.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Choose, OfSession, Sessions};
 use crate::client::segment;
-use crate::client::shapes::{self, Run};
+use crate::client::shapes::{self, Call, Run};
 use crate::commands::here::Here;
 use crate::commands::{connect, words};
 use crate::exit::Exit;
@@ -108,12 +108,16 @@ fn page_of(run: &Run, steps: u64) -> String {
             steps + call.step.max(1),
             call.call_id,
             call.status,
-            call.verdict,
+            decided(call),
             words::count(call.attempts, "attempt"),
             if call.instance.is_empty() { "no instance" } else { &call.instance },
             words::duration(call.duration_ms),
             words::brief(said, 100)
         );
+        if call.waited_ms > 0 {
+            let waited = words::duration(call.waited_ms);
+            let _ = writeln!(page, "    waited {waited} for a place or its rate");
+        }
         if !call.undone.is_empty() {
             let _ = writeln!(page, "    taken back: {}", words::brief(&call.undone, 100));
         }
@@ -130,6 +134,18 @@ fn page_of(run: &Run, steps: u64) -> String {
         run.run
     );
     page
+}
+
+/// The verdict, the rule that gave it, and who answered.
+fn decided(call: &Call) -> String {
+    let mut words = call.verdict.clone();
+    if !call.rule.is_empty() {
+        let _ = write!(words, " by {}", call.rule);
+    }
+    if !call.decided_by.is_empty() {
+        let _ = write!(words, ", answered by {}", call.decided_by);
+    }
+    words
 }
 
 async fn cancel(here: &Here, of: &OfSession) -> anyhow::Result<Exit> {

@@ -68,6 +68,12 @@ struct CallJson<'a> {
     /// What was restored, once a person had the call taken back.
     #[serde(skip_serializing_if = "str::is_empty")]
     undone: &'a str,
+    /// The rule that gave the verdict.
+    rule: &'a str,
+    /// Who answered, once a person was asked.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    decided_by: &'a str,
+    waited_ms: u64,
 }
 
 impl<'a> From<&'a CallSummary> for CallJson<'a> {
@@ -87,6 +93,9 @@ impl<'a> From<&'a CallSummary> for CallJson<'a> {
             step: call.step,
             choice: &call.choice,
             undone: &call.undone,
+            rule: &call.rule,
+            decided_by: &call.decided_by,
+            waited_ms: call.waited_ms,
         }
     }
 }

@@ -152,7 +152,7 @@ impl CallPath {
 
 /// Counts a call that ends before anything is sent.
 fn count(tool: &str, settled: &CallSettled) {
-    metrics::tool_call(tool, super::word(settled.status), Duration::ZERO);
+    metrics::tool_call(tool, settled.status.as_str(), Duration::ZERO);
 }
 
 fn unresolved(error: &Unresolved) -> Failure {

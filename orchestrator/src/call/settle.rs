@@ -142,11 +142,11 @@ impl Settler {
             status: CallStatus::Ok,
             content: text,
             structured: self.structured(&output.structured),
-            failure: None,
             artifact,
             undo_token: output.undo_token,
             duration_ms: millis(of.took),
             untrusted,
+            ..CallSettled::default()
         }
     }
 
@@ -283,7 +283,7 @@ fn add_line(text: &mut String, line: &str) {
     text.push_str(line);
 }
 
-fn millis(time: Duration) -> u64 {
+pub(super) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 

@@ -7,7 +7,7 @@ use tonic::Status;
 use super::testing::*;
 use super::*;
 use crate::digest::sha256;
-use crate::run::event::{CallJudged, Verdict};
+use crate::run::event::{CallJudged, CallStatus};
 
 fn kinds(events: &[Event]) -> Vec<&'static str> {
     events.iter().map(Event::kind).collect()
@@ -246,6 +246,9 @@ async fn calls_over_the_limit_wait_within_their_deadline() {
     let failure = third.settled().failure.as_ref().unwrap();
     assert_eq!(failure.kind, "rate_limited");
     assert!(third.lines().is_empty(), "nothing was sent");
+    // One waited while the other one worked, the third one until its time was over.
+    let waited = first.settled().waited_ms.max(second.settled().waited_ms);
+    assert!(waited >= 150 && third.settled().waited_ms >= 50, "{waited}");
     assert_eq!(service.seen().len(), 2);
 }
 

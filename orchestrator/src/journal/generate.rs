@@ -259,7 +259,7 @@ fn attempt_event() -> BoxedStrategy<Event> {
     });
     let settled = (
         (call(), word(), text(), text(), proptest::option::of(failure)),
-        (text(), text(), any::<u64>(), any::<bool>()),
+        (text(), text(), any::<u64>(), any::<bool>(), any::<u64>()),
     );
     let settled = settled.prop_map(|(first, second)| CallSettled {
         call_id: first.0,
@@ -271,6 +271,7 @@ fn attempt_event() -> BoxedStrategy<Event> {
         undo_token: second.1,
         duration_ms: second.2,
         untrusted: second.3,
+        waited_ms: second.4,
     });
     prop_oneof![
         started.prop_map(Event::AttemptStarted),

@@ -20,7 +20,7 @@ use crate::{
         effect::{Effect, Key},
         event::{
             AttemptStarted, CallSettled, Event, ModelFailed, ModelReplied, ModelRequested,
-            RollbackEnded, WantedCall,
+            RollbackEnded, Verdict, WantedCall,
         },
         ids::{CallId, RunId},
         state::Run,
@@ -274,6 +274,8 @@ fn runnable(call: &Call) -> Runnable {
         planned: call.planned.clone().unwrap_or_default(),
         approved_preview: call.asked.as_ref().map_or(String::new(), |a| a.preview_digest.clone()),
         denied_effects: judged.map_or(Vec::new(), |judged| judged.denied_effects.clone()),
+        verdict: judged.map_or(Verdict::default(), |judged| judged.verdict),
+        rule: judged.map_or(String::new(), |judged| judged.rule.clone()),
         attempts: u32::try_from(call.attempts.len()).unwrap_or(u32::MAX),
         resume: call.open_attempt().cloned(),
     }

@@ -44,7 +44,7 @@ fn beside(nth: usize, rule: &Rule, rules: &[Rule]) -> Option<String> {
         return Some(format!(
             "it never decides: {} {}s everything that it matches",
             stricter.name_at(other),
-            word(stricter.verdict)
+            stricter.verdict.as_str()
         ));
     }
     let is_again = |(other, same): &(usize, &Rule)| *other < nth && is_same(same, rule);
@@ -67,14 +67,6 @@ fn covers(one: &Rule, other: &Rule) -> bool {
 
 fn is_same(one: &Rule, other: &Rule) -> bool {
     one.verdict == other.verdict && covers(one, other) && covers(other, one)
-}
-
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Allow => "allow",
-        Verdict::Ask => "ask",
-        Verdict::Block => "block",
-    }
 }
 
 #[cfg(test)]

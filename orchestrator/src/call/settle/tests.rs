@@ -65,6 +65,7 @@ async fn a_small_result_is_told_as_it_is() {
             undo_token: "undo".to_owned(),
             duration_ms: 1_234,
             untrusted: false,
+            waited_ms: 0,
         }
     );
     assert_eq!(kept, Vec::<String>::new());

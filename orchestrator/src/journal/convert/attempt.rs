@@ -75,6 +75,7 @@ impl From<CallSettled> for wire::CallSettled {
             undo_token: event.undo_token,
             duration_ms: event.duration_ms,
             untrusted: event.untrusted,
+            waited_ms: event.waited_ms,
         };
         if let Some(failure) = event.failure {
             settled.failure_kind = Some(failure.kind);
@@ -104,6 +105,7 @@ impl TryFrom<wire::CallSettled> for CallSettled {
             undo_token: event.undo_token,
             duration_ms: event.duration_ms,
             untrusted: event.untrusted,
+            waited_ms: event.waited_ms,
         })
     }
 }

@@ -103,6 +103,9 @@ pub struct CallSettled {
     pub duration_ms: u64,
     /// Whether the content comes from the open world.
     pub untrusted: bool,
+    /// Of that time, what it waited for a place or its rate, in milliseconds.
+    #[serde(default)]
+    pub waited_ms: u64,
 }
 
 /// What a person says of an outcome that is unknown.

@@ -53,6 +53,17 @@ pub enum Verdict {
     Block,
 }
 
+impl Verdict {
+    /// The verdict as clients and spans write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Block => "block",
+        }
+    }
+}
+
 /// The verdict on a call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallJudged {
