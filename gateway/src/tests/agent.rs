@@ -298,10 +298,10 @@ pub(super) fn call() -> wire::CallSummary {
         verdict: "allow".to_owned(),
         content: "45".to_owned(),
         structured: r#"{"value":"45"}"#.to_owned(),
-        failure: None,
         step: 1,
-        choice: String::new(),
-        undone: String::new(),
+        rule: "default: read-only".to_owned(),
+        waited_ms: 2,
+        ..wire::CallSummary::default()
     }
 }
 

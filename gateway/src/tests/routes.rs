@@ -62,6 +62,7 @@ async fn a_run_is_shown_with_its_calls() {
                 // Passed on digit by digit, not as a double.
                 "arguments": { "expression": "40+5", "digits": 10_000_000_000_000_001_u64 },
                 "status": "ok", "instance": "calculator-1", "duration_ms": 3, "attempts": 1,
+                "rule": "default: read-only", "waited_ms": 2,
                 "verdict": "allow", "content": "45", "structured": { "value": "45" },
                 "failure": null, "step": 1,
             }],
@@ -158,6 +159,7 @@ async fn a_direct_call_passes_its_arguments_on_byte_by_byte() {
             "call_id": "c-1", "tool": "calculate",
             "arguments": { "expression": "40+5", "digits": 10_000_000_000_000_001_u64 },
             "status": "ok", "instance": "calculator-1", "duration_ms": 3, "attempts": 1,
+                "rule": "default: read-only", "waited_ms": 2,
             "verdict": "allow", "content": "45", "structured": { "value": "45" },
             "failure": null, "step": 1, "session": invoked.session,
             "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",
