@@ -1,5 +1,7 @@
 //! The loop over OpenAI's real wire: what is sent satisfies the rules, what is broken is said.
 
+mod cuts;
+
 use std::collections::HashSet;
 
 use callboard_tests::{Callboard, ModelServer, Reply};
