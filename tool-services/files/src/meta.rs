@@ -118,22 +118,12 @@ impl Timestamp {
 }
 
 impl fmt::Display for Timestamp {
-    /// Civil date from a day number: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const DAY: i64 = 86_400;
-        // Days since 0000-03-01, so that the leap day comes last in its year.
-        let days = self.seconds.div_euclid(DAY) + 719_468;
-        let second = self.seconds.rem_euclid(DAY);
-        let era = days.div_euclid(146_097);
-        let of_era = days.rem_euclid(146_097);
-        let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let shifted = (5 * of_year + 2) / 153;
-        let day = of_year - (153 * shifted + 2) / 5 + 1;
-        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-        let year = year_of_era + era * 400 + i64::from(month <= 2);
-        let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-        write!(out, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+        match jiff::Timestamp::from_second(self.seconds) {
+            Ok(time) => time.fmt(out),
+            // A file may bear any time.
+            Err(_) => write!(out, "{} s after 1970", self.seconds),
+        }
     }
 }
 
@@ -153,6 +143,7 @@ mod tests {
             (-1, "1969-12-31T23:59:59Z"),
             (4_107_542_400, "2100-03-01T00:00:00Z"),
             (1_796_067_665, "2026-11-30T19:41:05Z"),
+            (i64::MIN, "-9223372036854775808 s after 1970"),
         ] {
             assert_eq!(Timestamp::new(seconds, 5_u64).to_string(), shown);
         }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use jiff::Timestamp;
+
 use super::Settling;
 use super::cut::{Piece, grouped, lines};
 use super::mark::Clean;
@@ -193,20 +195,8 @@ fn sentence(text: &str) -> String {
 
 /// Unix time in milliseconds as RFC 3339, in UTC.
 fn instant(ms: i64) -> String {
-    let (days, of_day) = (ms.div_euclid(86_400_000), ms.rem_euclid(86_400_000) / 1_000);
-    // Days to a date, after Howard Hinnant's `civil_from_days`
-    // (https://howardhinnant.github.io/date_algorithms.html#civil_from_days): eras of 400 years
-    // that begin on the first of March.
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    let instant = Timestamp::from_second(ms.div_euclid(1_000));
+    instant.map_or_else(|_| format!("{ms} ms after 1970"), |instant| instant.to_string())
 }
 
 #[cfg(test)]
@@ -221,6 +211,7 @@ mod tests {
             (1_796_000_461_999, "2026-11-30T01:01:01Z"),
             (4_102_444_799_000, "2099-12-31T23:59:59Z"),
             (-1, "1969-12-31T23:59:59Z"),
+            (i64::MAX, "9223372036854775807 ms after 1970"),
         ] {
             assert_eq!(instant(ms), text);
         }
