@@ -4,6 +4,7 @@
 mod clock;
 mod cuts;
 mod etcd;
+mod exhausted;
 mod services;
 mod soak;
 mod watch;

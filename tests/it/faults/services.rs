@@ -18,7 +18,7 @@ use super::{SETTINGS, SOON};
 use crate::failover::{begin, check, count, results};
 
 /// The test that a process of a ledger runs.
-const LEDGER: &str = "faults::services::a_ledger_where_one_is_asked_for";
+pub(super) const LEDGER: &str = "faults::services::a_ledger_where_one_is_asked_for";
 
 #[test]
 fn a_ledger_where_one_is_asked_for() {
@@ -26,7 +26,7 @@ fn a_ledger_where_one_is_asked_for() {
 }
 
 /// Until these ledgers are there. One that was killed may still be listed, and be tried.
-async fn are_there(cluster: &Cluster, ledgers: &[&Member]) {
+pub(super) async fn are_there(cluster: &Cluster, ledgers: &[&Member]) {
     let live = cluster.discovery.live();
     within(SOON, "the ledgers are there", || {
         let live = live.borrow();

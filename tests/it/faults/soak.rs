@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use super::{clock, cuts, etcd, services, watch};
+use super::{clock, cuts, etcd, exhausted, services, watch};
 use crate::{
     crash_points, failover,
     journal::{deployments, machine, outage, whole},
@@ -116,6 +116,12 @@ const FAULTS: &[Fault] = &[
         "wall clocks are wrong, and jump",
         20,
         &[clock::clocks_that_are_wrong_and_jump_cost_no_call_and_no_deadline],
+    ),
+    (
+        37,
+        "a process has no file descriptor left",
+        20,
+        &[exhausted::a_process_without_file_descriptors_waits_and_goes_on],
     ),
     (
         38,
