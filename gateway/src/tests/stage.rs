@@ -1,9 +1,13 @@
 //! A running gateway with its orchestrator, each found through the directory.
 
-use std::{fs::Permissions, os::unix::fs::PermissionsExt as _, sync::Arc};
+use std::{
+    fs::Permissions,
+    os::unix::fs::PermissionsExt as _,
+    sync::{Arc, LazyLock},
+};
 
 use callboard_discovery::{Discovery, transport::Credentials};
-use callboard_telemetry::MetricsHandle;
+use callboard_telemetry::{MetricsHandle, Telemetry};
 use http::{Method, Request, header};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -41,6 +45,13 @@ pub(super) async fn discovery(folder: &TempDir) -> Arc<dyn Discovery> {
     callboard_discovery::connect(callboard_discovery::Config::Directory { path }).await.unwrap()
 }
 
+/// Set up before the first request, as in a process: whoever asks for a span while it is being set
+/// up may never get one.
+static TELEMETRY: LazyLock<Telemetry> = LazyLock::new(|| {
+    let config = callboard_telemetry::Config { stderr: false, ..Default::default() };
+    callboard_telemetry::init("gateway", "gateway-1", &config).unwrap()
+});
+
 impl Stage {
     /// With one orchestrator that owns everything.
     pub(super) async fn new() -> Self {
@@ -55,6 +66,7 @@ impl Stage {
     }
 
     pub(super) async fn without_agent(config: Config) -> Self {
+        LazyLock::force(&TELEMETRY);
         let folder = folder();
         // Each role has its own view, as each process has.
         let discovery = discovery(&folder).await;
