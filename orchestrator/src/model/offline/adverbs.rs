@@ -29,7 +29,9 @@ pub(super) fn without(text: &str) -> String {
         if is_last {
             break;
         }
-        if is_adverb(bare) {
+        // What stands before a language without such adverbs is a name: `daily 下有哪些文件`.
+        let is_foreign = |next: char| next.is_alphanumeric() && !next.is_ascii();
+        if is_adverb(bare) && !rest[end..].trim_start().starts_with(is_foreign) {
             rest = &rest[end..];
         } else if each(POLITE).any(|known| known.eq_ignore_ascii_case(bare)) {
             kept.push_str(&rest[..end]);
@@ -67,6 +69,8 @@ mod tests {
             ("family.md", "family.md"),
             ("swiftly", "swiftly"),
             ("请 kindly 3+4", "请 kindly 3+4"),
+            ("zyxdly 下哪些文件提到了“x”？", "zyxdly 下哪些文件提到了“x”？"),
+            ("kindly “run” it", "“run” it"),
             ("  3 + 4", "  3 + 4"),
             ("", ""),
         ];
