@@ -1,7 +1,7 @@
 //! How an instance is doing, from what its calls told: latency, load, failures in a row.
 //!
-//! Pure: time comes in as a value. Whoever keeps failing at being reached is left out for a while
-//! and let back by one probe, and so is, among many, the one that fails far more often than the
+//! Pure: time comes in as a value. Whoever is not there, or keeps failing at being reached, is left
+//! out for a while and let back by one probe, and so is, among many, the one that fails far more often than the
 //! others ([`outliers`]); what a tool says of its own failure never counts. Which instance a call
 //! goes to is decided in `pick`.
 
@@ -29,6 +29,17 @@ pub const POOR: f64 = 0.9;
 const ENOUGH_CALLS: f64 = 10.0;
 /// A failure counts as this slow at least, or whoever fails fast would look like the fastest.
 const PENALTY: Duration = Duration::from_secs(1);
+
+/// What came of a call, for the instance that it went to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contact {
+    /// It did what a working service does.
+    Answered,
+    /// It was there, and no answer came that a working service gives.
+    Failed,
+    /// Nobody was there.
+    Nobody,
+}
 
 /// State of one instance, as this orchestrator sees it.
 #[derive(Clone, Debug)]
@@ -90,9 +101,10 @@ impl Health {
         self.is_probing |= self.ejected_until.is_some_and(|until| now >= until);
     }
 
-    /// A call that went there is over, `took` after it was sent: `was_reached` is false if no
-    /// answer came that a working service gives.
-    pub fn ended(&mut self, now: Instant, took: Duration, was_reached: bool) {
+    /// A call that went there is over, `took` after it was sent. Where nobody is, nobody else is sent:
+    /// discovery may list for its whole lease who has died.
+    pub fn ended(&mut self, now: Instant, took: Duration, contact: Contact) {
+        let was_reached = contact == Contact::Answered;
         self.in_flight = self.in_flight.saturating_sub(1);
         let left = decay(now.saturating_duration_since(self.updated));
         self.calls = self.calls * left + 1.0;
@@ -108,7 +120,8 @@ impl Health {
         }
         self.failures = self.failures.saturating_add(1);
         let has_failed_probe = std::mem::take(&mut self.is_probing);
-        if has_failed_probe || (self.failures >= FAILURES && self.ejected_until.is_none()) {
+        let is_enough = self.failures >= FAILURES || contact == Contact::Nobody;
+        if has_failed_probe || (is_enough && self.ejected_until.is_none()) {
             let doubled =
                 FIRST_EJECTION.saturating_mul(2_u32.saturating_pow(self.ejections.min(16)));
             self.ejected_until = Some(now + doubled.min(LONGEST_EJECTION));
@@ -182,7 +195,7 @@ mod tests {
     fn fail(health: &mut Health, now: Instant, times: u32) {
         for _ in 0..times {
             health.started(now);
-            health.ended(now, MS, false);
+            health.ended(now, MS, Contact::Failed);
         }
     }
 
@@ -193,11 +206,25 @@ mod tests {
         fail(&mut health, now, FAILURES - 1);
         assert!(!health.is_ejected(now));
         health.started(now);
-        health.ended(now, MS, true);
+        health.ended(now, MS, Contact::Answered);
         fail(&mut health, now, FAILURES - 1);
         assert!(!health.is_ejected(now), "the row was broken");
         fail(&mut health, now, 1);
         assert!(health.is_ejected(now));
+        assert!(health.is_ejected(now + FIRST_EJECTION - MS));
+        assert!(!health.is_ejected(now + FIRST_EJECTION), "a probe is let through");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_not_there_is_left_out_at_once() {
+        let now = Instant::now();
+        let mut health = Health::new(now);
+        health.started(now);
+        health.started(now);
+        health.ended(now, MS, Contact::Nobody);
+        assert!(health.is_ejected(now));
+        // A call that was on its way says no more than the first one.
+        health.ended(now + MS, MS, Contact::Nobody);
         assert!(health.is_ejected(now + FIRST_EJECTION - MS));
         assert!(!health.is_ejected(now + FIRST_EJECTION), "a probe is let through");
     }
@@ -210,12 +237,12 @@ mod tests {
         let mut now = start + FIRST_EJECTION;
         health.started(now);
         assert!(health.is_ejected(now), "others wait for the probe");
-        health.ended(now, MS, false);
+        health.ended(now, MS, Contact::Failed);
         assert!(health.is_ejected(now + FIRST_EJECTION), "twice as long");
         now += FIRST_EJECTION * 2;
         assert!(!health.is_ejected(now));
         health.started(now);
-        health.ended(now, MS, true);
+        health.ended(now, MS, Contact::Answered);
         assert!(!health.is_ejected(now));
         fail(&mut health, now, 1);
         assert!(!health.is_ejected(now), "the record is clean again");
@@ -255,8 +282,8 @@ mod tests {
         for health in [&mut slow, &mut fast] {
             health.started(start);
         }
-        slow.ended(start, MS * 100, true);
-        fast.ended(start, MS * 10, true);
+        slow.ended(start, MS * 100, Contact::Answered);
+        fast.ended(start, MS * 10, Contact::Answered);
         assert!(slow.cost(start) > fast.cost(start) * 9.0);
         for _ in 0..9 {
             fast.started(start);
@@ -272,9 +299,9 @@ mod tests {
         let mut failing = Health::new(now);
         let mut working = Health::new(now);
         failing.started(now);
-        failing.ended(now, MS, false);
+        failing.ended(now, MS, Contact::Failed);
         working.started(now);
-        working.ended(now, MS * 200, true);
+        working.ended(now, MS * 200, Contact::Answered);
         assert!(failing.cost(now) > working.cost(now));
     }
 
@@ -306,7 +333,8 @@ mod tests {
         let mut health = Health::new(now);
         for nth in 0..20 {
             health.started(now);
-            health.ended(now, MS, nth % 4 != 0);
+            let contact = if nth % 4 == 0 { Contact::Failed } else { Contact::Answered };
+            health.ended(now, MS, contact);
         }
         assert!((health.success_rate(now).unwrap() - 0.75).abs() < 1e-9);
         assert_eq!(health.success_rate(now + DECAY), None, "twenty calls count for seven by then");
@@ -317,10 +345,10 @@ mod tests {
         let now = Instant::now();
         let mut health = Health::new(now);
         health.started(now);
-        health.ended(now, MS * 1_000, true);
+        health.ended(now, MS * 1_000, Contact::Answered);
         for _ in 0..50 {
             health.started(now);
-            health.ended(now, MS, true);
+            health.ended(now, MS, Contact::Answered);
         }
         assert!(health.cost(now) < 0.01, "{}", health.cost(now));
     }
@@ -358,11 +386,11 @@ mod tests {
                         open += 1;
                     }
                     Happening::Reached(ms) => {
-                        health.ended(now, MS * u32::try_from(ms).unwrap(), true);
+                        health.ended(now, MS * u32::try_from(ms).unwrap(), Contact::Answered);
                         (open, in_a_row) = (open.saturating_sub(1), 0);
                     }
                     Happening::Lost(ms) => {
-                        health.ended(now, MS * u32::try_from(ms).unwrap(), false);
+                        health.ended(now, MS * u32::try_from(ms).unwrap(), Contact::Failed);
                         (open, in_a_row) = (open.saturating_sub(1), in_a_row + 1);
                     }
                     Happening::Dropped => {

@@ -15,6 +15,7 @@ use callboard_telemetry::propagate;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::attempts::classify::{Phase, classify};
+use super::eject::Contact;
 use super::failure::{Failure, Kind};
 use super::retry::{AttemptError, backoff};
 use crate::catalog::Instance;
@@ -67,16 +68,17 @@ pub(super) async fn ask(
         let answer = timeout_at(until, once(&instance, call, until)).await;
         match answer {
             Err(_) => {
-                in_flight.ended(false);
+                in_flight.ended(Contact::Failed);
                 break;
             }
             Ok(Ok(opinion)) => {
-                in_flight.ended(true);
+                in_flight.ended(Contact::Answered);
                 return opinion;
             }
             Ok(Err(error)) => {
                 let refused = is_final(&error);
-                in_flight.ended(refused.is_some() || error == AttemptError::Exhausted);
+                let is_well = refused.is_some() || error == AttemptError::Exhausted;
+                in_flight.ended(if is_well { Contact::Answered } else { Contact::Failed });
                 if let Some(failure) = refused {
                     return Err(failure);
                 }

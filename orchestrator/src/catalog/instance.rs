@@ -10,7 +10,7 @@ use callboard_discovery::transport::Channel;
 use callboard_discovery::{InstanceId, State};
 use tokio::time::Instant;
 
-use crate::call::eject::Health;
+use crate::call::eject::{Contact, Health};
 
 /// An instance of a tool service.
 #[derive(Debug)]
@@ -112,12 +112,12 @@ pub(crate) struct InFlight {
 }
 
 impl InFlight {
-    /// The call is over; `was_reached` is false if no answer came that a working service gives.
-    pub(crate) fn ended(mut self, was_reached: bool) -> Duration {
+    /// The call is over.
+    pub(crate) fn ended(mut self, contact: Contact) -> Duration {
         let now = Instant::now();
         let took = now.saturating_duration_since(self.started);
         self.is_over = true;
-        self.health.lock().unwrap_or_else(PoisonError::into_inner).ended(now, took, was_reached);
+        self.health.lock().unwrap_or_else(PoisonError::into_inner).ended(now, took, contact);
         took
     }
 }

@@ -17,6 +17,7 @@ use tower::ServiceExt as _;
 
 use super::classify::{Classified, Phase, Pushback, classify};
 use super::{Job, wire};
+use crate::call::eject::Contact;
 use crate::call::failure::{Failure, Kind};
 use crate::call::outcome::Output;
 use crate::call::record::{Piece, Progress};
@@ -85,7 +86,7 @@ pub(super) async fn send(
             detail: "no connection in time".to_owned(),
         }),
     };
-    in_flight.ended(answer.as_ref().map_or_else(was_reached, |_| true));
+    in_flight.ended(answer.as_ref().map_or_else(contact, |_| Contact::Answered));
     answer
 }
 
@@ -260,20 +261,21 @@ fn lost(lost: Lost, detail: &str) -> Classified {
     Classified { error, pushback: Pushback::None, detail: detail.to_owned() }
 }
 
-/// Whether the instance did what a working one does, whatever the tool made of the call.
-fn was_reached(error: &Classified) -> bool {
+/// What an answer without success says of the instance, whatever the tool made of the call.
+fn contact(error: &Classified) -> Contact {
     match &error.error {
-        AttemptError::Failed(_)
+        // A drain is no failure, a connection that is refused is one; both start nothing.
+        AttemptError::NotSent if error.is_unreachable() => Contact::Nobody,
+        AttemptError::NotSent
+        | AttemptError::Failed(_)
         | AttemptError::Refused(_)
         | AttemptError::Fenced
         | AttemptError::Aborted
         | AttemptError::Exhausted
         | AttemptError::UnknownCall
-        | AttemptError::OutcomeGone => true,
-        // A drain is no failure, a connection that is refused is one; both start nothing.
-        AttemptError::NotSent => !error.is_unreachable(),
+        | AttemptError::OutcomeGone => Contact::Answered,
         AttemptError::Unauthenticated
         | AttemptError::Unanswered(_)
-        | AttemptError::Unusable { .. } => false,
+        | AttemptError::Unusable { .. } => Contact::Failed,
     }
 }
