@@ -88,6 +88,7 @@ async fn answer(
 ) -> Result<String, tonic::Status> {
     let mut stream = loop {
         match client.start(start.clone()).await {
+            Err(status) if status.code() == tonic::Code::FailedPrecondition => {}
             Err(status) if is_soon(status.code()) && !start.is_new => {}
             other => break other?.into_inner(),
         }
